@@ -23,7 +23,7 @@ _may_block: ContextVar[bool] = ContextVar("may_block", default=True)
 
 
 class ResultPending(Exception):
-    """Raised in place of blocking while another thread computes the result. until: future of that thread."""
+    """Raised in place of blocking while another thread computes the result. until: done when that thread has finished."""
 
     def __init__(self, until: Future[None]) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class ResultPending(Exception):
 
 @contextmanager
 def without_blocking() -> Iterator[None]:
-    """Raises ResultPending instead of blocking on another thread."""
+    """While active, caches and locks raise ResultPending instead of blocking on another thread."""
     token = _may_block.set(False)
     try:
         yield
@@ -81,7 +81,7 @@ def shared_cache(
 ) -> Callable[[Function], Function]:
     """Decorates a function with an LRU cache. A result larger than `max_size` is cached as the only entry.
 
-    key: maps the arguments to a hashable key. is_permanent: returns True for a permanent error, which is cached like a result.
+    size: of a result. key: makes a hashable key of the arguments. is_permanent: selects errors that are cached like results.
     """
     cache: LRUCache[Any, Any] = LRUCache(
         max_size, lambda result: 1 if isinstance(result, Exception) else min(size(result), max_size)

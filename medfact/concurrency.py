@@ -20,14 +20,14 @@ from cachetools import LRUCache
 COMPUTE_SLOTS = 4
 """Concurrent slots. More are no faster in one interpreter, and delay short requests (`benchmarks/README.md`)."""
 
-HALF_LIFE_SECONDS = 60.0
+HALF_LIFE_SECONDS = 60.0  # of an owner's recorded usage
 SLOT_TIMEOUT_SECONDS = 10.0
-"""Timeout after which a thread continues without its slot, or gives up its turn to read a file."""
+"""Timeout after which a thread continues without a slot."""
 
 HEAD_START_SECONDS = 2.0
 """Waiting time credited to urgent requests: pressed buttons, views of results, and threads that return from I/O."""
 
-MAX_OWNERS = 10_000
+MAX_OWNERS = 10_000  # with recorded usage; the least recently used are dropped
 
 
 class DecayedUsage:
@@ -38,11 +38,11 @@ class DecayedUsage:
         self._used: LRUCache[Hashable, tuple[float, float]] = LRUCache(MAX_OWNERS)
 
     def add(self, owner: Hashable, seconds: float) -> None:
-        """Adds to the usage of an owner."""
+        """Adds computing time to the usage of an owner."""
         self._used[owner] = self.seconds(owner) + seconds, time.monotonic()
 
     def seconds(self, owner: Hashable) -> float:
-        """Decayed usage of an owner."""
+        """Decayed usage of an owner, in seconds."""
         now = time.monotonic()
         seconds, updated_at = self._used.get(owner, (0.0, now))
         return float(seconds * 0.5 ** ((now - updated_at) / self._half_life))
@@ -50,8 +50,10 @@ class DecayedUsage:
 
 @dataclass(eq=False)
 class _Waiter:
+    """A thread that waits for a slot."""
+
     owner: Hashable
-    since: float
+    since: float  # start of the wait minus the head start, by the monotonic clock
     has_slot: threading.Event = field(default_factory=threading.Event)
 
 
@@ -90,6 +92,7 @@ class FairSemaphore:
                 self._assign_slots()
 
     def _assign_slots(self) -> None:
+        """Assigns free slots to waiters, ordered by recent usage minus waiting time."""
         while self.free and (eligible := [entry for entry in self._waiters if self._held[entry.owner] < self._max_per_owner]):
             now = time.monotonic()
             chosen = min(eligible, key=lambda waiter: self._usage.seconds(waiter.owner) - (now - waiter.since))
@@ -108,10 +111,12 @@ class _SlotHolder:
     since: float | None = None  # start of the computation; None while the thread waits for I/O
 
     def acquire(self, timeout: float | None, head_start: float) -> None:
+        """Acquires a slot, or continues without one after the timeout."""
         self.is_held = _semaphore.acquire(self.owner, timeout, head_start)
         self.since = time.monotonic()
 
     def release(self) -> None:
+        """Charges the owner for the time since `acquire`, and releases the slot, if it is held."""
         if self.since is not None:
             _semaphore.release(self.owner, time.monotonic() - self.since, has_slot=self.is_held)
             self.since = None

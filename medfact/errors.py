@@ -5,6 +5,7 @@ MedfactError
 │   ├── FactsError     a facts file; names the file, the row or column, and the remedy.
 │   │   └── MissingColumns  required columns are missing; carries those that the file has.
 │   ├── PoolError      a prototype pool; names the file, the relation and the form.
+│   ├── NoPrototypes   the pools have no prototypes for the relations of the facts.
 │   ├── UnknownName    a data set, pool, protocol, model or run that does not exist; lists valid names.
 │   ├── ModelError     a model that cannot be loaded or reached.
 │   │   └── ServiceDown  a service that stopped responding.
@@ -32,14 +33,14 @@ _QUOTED_OR_UNBROKEN = re.compile(
 )
 """A long value as `repr` quotes it, or a long text without spaces."""
 
-_TWO_STOPS = re.compile(r"(?<!\.)\.\.$")
+_DOUBLE_FULL_STOP = re.compile(r"(?<!\.)\.\.$")
 
 
 class MedfactError(Exception):
     """An error for users. problem: the defect and its place. hint: the remedy. Long values are truncated."""
 
     def __init__(self, problem: str, hint: str = "") -> None:
-        problem = _TWO_STOPS.sub(".", problem)  # the end of a quoted sentence
+        problem = _DOUBLE_FULL_STOP.sub(".", problem)  # after a quoted sentence
         self.problem = _QUOTED_OR_UNBROKEN.sub(_truncate_middle, problem)
         self.hint = _QUOTED_OR_UNBROKEN.sub(_truncate_middle, hint)
         super().__init__(f"{self.problem} {self.hint}".strip())
@@ -67,7 +68,7 @@ def _unpickle(kind: type[MedfactError], text: str, state: dict[str, Any]) -> Med
 
 
 def first_line(error: BaseException, max_length: int = 160) -> str:
-    """First line of an error's message, or the name of its class, without a full stop; two lines if it ends with a colon."""
+    """First line of an error's message without its full stop, or its class; two lines if the first ends with a colon."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     return (" ".join(lines[:2]) if lines[0].endswith(":") else lines[0])[:max_length].rstrip(" .")
 
@@ -77,7 +78,7 @@ class Mistake(MedfactError):
 
 
 class NoPrototypes(Mistake):
-    """No fact can be asked: the pools lack prototypes for the relations. Pages show their own hint."""
+    """The pools have no prototypes for the relations of the facts. `public` omits the hint: pages show another one."""
 
     @property
     def public(self) -> str:
@@ -101,7 +102,7 @@ class PoolError(Mistake):
 
 
 class UnknownName(Mistake):
-    """A name that does not exist. The default hint is the most similar of the valid names, or all of them."""
+    """A name that does not exist. kind: a noun, such as "pool". The default hint names a similar valid name, or all."""
 
     def __init__(self, kind: str, name: str, valid: Iterable[str] = (), hint: str = "") -> None:
         self.kind = kind
@@ -136,7 +137,7 @@ class NotInstalled(Mistake):
 
 
 class StoreError(MedfactError):
-    """The database cannot be read or written. cause: without its address or user. is_transient: the error may pass."""
+    """The database cannot be read or written. cause: short reason, without address or user. is_transient: worth a retry."""
 
     def __init__(self, problem: str, hint: str = "", cause: str = "", is_transient: bool = False) -> None:
         self.cause, self.is_transient = cause, is_transient

@@ -21,7 +21,7 @@ EXTRAS = {
     "mcp": ("Tools for agents need", ("mcp",)),
     "cluster": ("A run on several machines needs", ("ray",)),
 }
-"""Extra → the features that need it, and its modules, as in requirements.txt. `app` also installs plotly."""
+"""Extra → start of its error message, and its modules, as in requirements.txt. `app` also installs plotly."""
 
 _FILES = {"cluster": "requirements-cluster.txt", "mcp": "requirements-mcp.txt"}
 """Extra → the requirements file of a checkout, if it is not requirements.txt."""
@@ -29,7 +29,7 @@ _FILES = {"cluster": "requirements-cluster.txt", "mcp": "requirements-mcp.txt"}
 
 @contextmanager
 def not_installed_errors() -> Iterator[None]:
-    """Raises NotInstalled if an optional dependency cannot be imported. Also a decorator, `@not_installed_errors()`."""
+    """Raises NotInstalled if the body cannot import an optional dependency. Context manager and decorator."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -47,6 +47,7 @@ def check_installed(modules: Iterable[str]) -> None:
 
 
 def _not_installed(module: str) -> NotInstalled | None:
+    """Makes the error for a missing module of an extra; None if no extra has it."""
     for extra, (who_needs, modules) in EXTRAS.items():
         if module in modules:
             return NotInstalled(f"{who_needs} {module}, which is not installed.", f"Install it: {install_command(extra)}")

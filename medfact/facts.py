@@ -22,7 +22,7 @@ ID_LENGTH = 20
 
 
 def digest(*parts: str | None) -> str:
-    """A stable id of the parts: the same on every machine and under every hash seed."""
+    """Hashes texts to an id of ID_LENGTH characters, the same on every machine and under every hash seed."""
     text = "\x1f".join([part or "" for part in parts])
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:ID_LENGTH]
 
@@ -33,15 +33,15 @@ ALWAYS, IF_KNOWN, NEVER = "always", "if known", "never"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Metadata of a column of facts. All columns are recorded with a run, and in its file."""
+    """Metadata of a field of `Fact`, which is a column of its tables. A run and its file record all columns."""
 
-    is_read: bool = True  # may occur in a file of facts
-    exported: str = NEVER  # presence in exported tables
+    is_read: bool = True  # read from a user's file of facts
+    exported: str = NEVER  # presence in exported tables: ALWAYS, IF_KNOWN or NEVER
     describes_source: bool = False  # describes the source of a fact; its negatives do not inherit it
 
 
 def column(default: Any = None, *, about: Column, **others: Any) -> Any:
-    """A dataclass field of `Fact` with its column metadata."""
+    """Declares a dataclass field of `Fact` with its column metadata. others: further arguments of `dataclasses.field`."""
     return field(default=default, metadata={"column": about}, **others)
 
 
@@ -55,7 +55,7 @@ class Fact:
 
     head: str = column(MISSING, about=Column(exported=ALWAYS))
     relation: str = column(MISSING, about=Column(exported=ALWAYS))
-    # None only if the tail of a ready statement is unknown
+    # None only if the file gives a ready sentence without the tail
     tail: str | None = column(MISSING, about=Column(exported=ALWAYS))
     positive: bool = column(True, about=Column(exported=ALWAYS))
     head_type: str | None = column(about=Column(exported=ALWAYS))
@@ -71,7 +71,7 @@ class Fact:
     # None: everywhere. Part of the id if given, as is `population`
     region: str | None = column(about=Column(exported=IF_KNOWN))
     population: str | None = column(about=Column(exported=IF_KNOWN))
-    # "a" or "a common": the source asserts a frequency
+    # "a" or "a common" (finding, symptom, …): the frequency that the source states
     strength: str | None = column(about=Column())
     specialty: str | None = column(about=Column())
     # id of the positive fact of a negative
@@ -79,11 +79,11 @@ class Fact:
     # number of a negative among those of its positive fact, from 1
     k: int = column(0, about=Column(is_read=False))
     fact_id: str = column("", about=Column(is_read=False, exported=ALWAYS), compare=False)
-    # of a negative: near, far, judged or closest (`negatives.difficulty`)
+    # of a negative: near, far, judged or closest (`negatives.DIFFICULTIES`)
     difficulty: str | None = column(about=Column(is_read=False, exported=ALWAYS), compare=False, repr=False)
     # True for a drawn negative that no reviewer has confirmed (`datasets.vouched`); else None
     presumed: bool | None = column(about=Column(is_read=False, exported=IF_KNOWN), compare=False, repr=False)
-    # the file's relation, if head and tail are exchanged (`prototypes.direction`)
+    # the file's relation, if medfact inverted the fact: exchanged head and tail (`prototypes.direction`)
     turned_from: str | None = column(
         about=Column(is_read=False, exported=IF_KNOWN, describes_source=True), compare=False, repr=False
     )
@@ -93,6 +93,7 @@ class Fact:
             object.__setattr__(self, "fact_id", self._id())
 
     def _id(self, ready_sentence: str | None = None) -> str:
+        """Hash of the triplet, its identifiers and scope; of a negative, hash of its positive fact's id and `k`."""
         if self.negative_of is not None:
             return digest("negative", self.negative_of, str(self.k))
         sign = None if self.positive else "does not hold"
@@ -115,11 +116,11 @@ class Fact:
         return replace(self, **ends, relation=relation, turned_from=self.relation, fact_id="")
 
     def as_written(self) -> Fact:
-        """The fact under the relation of its file: an inverted fact is inverted back."""
+        """The fact as its file states it: an inverted fact is inverted back."""
         return self if self.turned_from is None else replace(self.inverse(self.turned_from), turned_from=None)
 
     def with_ready_sentence(self, ready_sentence: str) -> Fact:
-        """A copy of the fact whose id depends on its ready sentence, the statement that its file gives.
+        """A copy of the fact whose id also depends on its ready sentence, the complete statement in its file.
 
         One triplet may have several ready sentences; `source_id` distinguishes entries that share the sentence too.
         """
@@ -132,13 +133,13 @@ class Fact:
 
 
 COLUMNS: dict[str, Column] = {field.name: field.metadata["column"] for field in fields(Fact)}
-"""Columns of databases and files, by name."""
+"""Name of a column, in databases and files → its metadata."""
 
 FACT_COLUMNS = tuple(COLUMNS)
 
 _WITHOUT_SOURCE: dict[str, Any] = dict.fromkeys(name for name, column in COLUMNS.items() if column.describes_source)
 
-_INVISIBLE = dict.fromkeys(
+_INVISIBLE_CHARACTERS = dict.fromkeys(
     code
     for first, last in (
         (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x180E, 0x180E), (0x200B, 0x200F), (0x202A, 0x202E),
@@ -148,10 +149,10 @@ _INVISIBLE = dict.fromkeys(
 )  # fmt: skip
 """Control characters of layout: soft hyphens, zero-width characters, direction marks, variation selectors."""
 
-_PUNCTUATION = {**str.maketrans({**dict.fromkeys("-‐‑‒–—―−_", " "), **dict.fromkeys("'’‘ʼ´`")}), **_INVISIBLE}
+_PUNCTUATION = {**str.maketrans({**dict.fromkeys("-‐‑‒–—―−_", " "), **dict.fromkeys("'’‘ʼ´`")}), **_INVISIBLE_CHARACTERS}
 """Translation table: hyphens and dashes become spaces; apostrophes and invisible characters are removed."""
 
-_BRITISH = (("æ", "e"), ("œ", "e"), ("ae", "e"), ("oe", "e"), ("our", "or"), ("sulph", "sulf"))
+_BRITISH_SPELLINGS = (("æ", "e"), ("œ", "e"), ("ae", "e"), ("oe", "e"), ("our", "or"), ("sulph", "sulf"))
 
 
 @lru_cache(maxsize=1 << 17)
@@ -159,38 +160,38 @@ def normalize_space(name: str) -> str:
     """Removes invisible characters, composes the rest (NFC) and collapses white space."""
     if name.isascii():
         return " ".join(name.split())
-    return " ".join(unicodedata.normalize("NFC", name.translate(_INVISIBLE)).split())
+    return " ".join(unicodedata.normalize("NFC", name.translate(_INVISIBLE_CHARACTERS)).split())
 
 
-_SIGNS = re.compile(r"[^\w\s'’,-]|\A['’-]|[,_]\s*\Z|[a-z][A-Z]|[A-Z][\d_]\d?[0-9A-Z]|\d{6}|DB\d")
-"""Quick test for affixes. Most names have only a suffix such as "unspecified", which it does not cover."""
+_POSSIBLE_AFFIX = re.compile(r"[^\w\s'’,-]|\A['’-]|[,_]\s*\Z|[a-z][A-Z]|[A-Z][\d_]\d?[0-9A-Z]|\d{6}|DB\d")
+"""Quick test for affixes, except for suffixes such as "unspecified"."""
 
-_REGISTERS = (
+_CODE_SYSTEMS = (
     r"DOID|HPO?|MONDO|OMIM|ORPHA(?:NET)?|MESH|UMLS|CUI|SYMP|RXCUI|RXNORM|CHEBI|GO|UBERON|NCIT|EFO|SNOMED(?: ?CT)?|SCTID|"
     r"LOINC|ATC|MEDDRA|ICD(?:[- ]?\d{1,2})?(?:[- ]?CM)?"
 )
-_DOTTED = r"[A-Z]\d[0-9A-Z]\.[0-9A-Z]{1,4}|C\d{7}|DB\d{5}|CHEMBL\d+|Q\d{3,}|\d{6,18}"
-_SHORT = r"[A-Z]\d[0-9A-Z](?:\.[0-9A-Z]{1,4})?"
-_CODE = rf"(?:{_REGISTERS})[ :_-]{{1,2}}[A-Z]{{0,5}}\d[\w.]*|[A-Za-z][\w.-]{{0,20}}:[A-Za-z]{{0,5}}\d[\w.]*|{_DOTTED}"
+_BARE_CODE = r"[A-Z]\d[0-9A-Z]\.[0-9A-Z]{1,4}|C\d{7}|DB\d{5}|CHEMBL\d+|Q\d{3,}|\d{6,18}"
+_ICD10_CODE = r"[A-Z]\d[0-9A-Z](?:\.[0-9A-Z]{1,4})?"
+_CODE = rf"(?:{_CODE_SYSTEMS})[ :_-]{{1,2}}[A-Z]{{0,5}}\d[\w.]*|[A-Za-z][\w.-]{{0,20}}:[A-Za-z]{{0,5}}\d[\w.]*|{_BARE_CODE}"
 
-IDENTIFIER = re.compile(rf"\A(?:{_CODE}|(?!B12$|P53$){_SHORT}|[A-Z]{{2,10}}_\d+|D\d{{6,9}}|ENSG\d{{11}}|https?://\S+)")
+IDENTIFIER = re.compile(rf"\A(?:{_CODE}|(?!B12$|P53$){_ICD10_CODE}|[A-Z]{{2,10}}_\d+|D\d{{6,9}}|ENSG\d{{11}}|https?://\S+)")
 """Names that are identifiers: of UMLS, SNOMED CT, ICD-10, Wikidata or DrugBank, CURIEs and URLs."""
 
-_CODE_FIRST = re.compile(rf"[#*%+^]?(?:{_CODE}|{_SHORT}(?= ?[-–—:|\t]|\s+[A-Z][a-z]))(?: ?[-–—:|]| ?\t|\s)\s*(?=\w|\|)")
-_CODE_LAST = re.compile(rf"(?!\d)(?:{_CODE})\Z|(?<=[-–—|,] )(?:{_SHORT}|\d{{6,18}})\Z")
-_IN_BRACKETS = re.compile(rf"(?:{_CODE}|{_SHORT})(?: ?[,;/] ?(?:{_CODE}|{_SHORT}))?")
+_LEADING_CODE = re.compile(rf"[#*%+^]?(?:{_CODE}|{_ICD10_CODE}(?= ?[-–—:|\t]|\s+[A-Z][a-z]))(?: ?[-–—:|]| ?\t|\s)\s*(?=\w|\|)")
+_TRAILING_CODE = re.compile(rf"(?!\d)(?:{_CODE})\Z|(?<=[-–—|,] )(?:{_ICD10_CODE}|\d{{6,18}})\Z")
+_BRACKETED_CODES = re.compile(rf"(?:{_CODE}|{_ICD10_CODE})(?: ?[,;/] ?(?:{_CODE}|{_ICD10_CODE}))?")
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>")
-_LANGUAGE = re.compile(r"(?<=[\w\"'”’)])@[a-z]{2,3}(?:-[A-Za-z]{2,4})?\Z")
-_ADDRESS = re.compile(r"\A(?:https?://\S+[/#]|[a-z]{2,8}:)(?=[A-Za-z][\w-]*\Z)")
+_LANGUAGE_TAG = re.compile(r"(?<=[\w\"'”’)])@[a-z]{2,3}(?:-[A-Za-z]{2,4})?\Z")
+_IRI_PREFIX = re.compile(r"\A(?:https?://\S+[/#]|[a-z]{2,8}:)(?=[A-Za-z][\w-]*\Z)")
 _CAMEL_CASE = re.compile(r"\A[A-Z]?[a-z]{2,}(?:[A-Z][a-z]+)+")
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _QUOTES = "\"'`*“”„«»‹›‘’‚「」『』"
 _MAX_AFFIXES, _MAX_NAME_LENGTH = 6, 1_000
 
 
 @cache
 def _affixes() -> tuple[frozenset[str], tuple[str, ...], frozenset[str]]:
-    """Semantic tags; suffixes, the longest first; and the last words of the suffixes."""
+    """Loads the semantic tags; the suffixes, longest first; and the last words of the suffixes. All are case-folded."""
     suffixes = tuple(sorted(map(str.casefold, table_words()["behind"]), key=len, reverse=True))
     last_words = frozenset(suffix.rpartition(" ")[2] for suffix in suffixes)
     return frozenset(map(str.casefold, table_words()["tags"])), suffixes, last_words
@@ -199,18 +200,19 @@ def _affixes() -> tuple[frozenset[str], tuple[str, ...], frozenset[str]]:
 def core_name(name: str) -> str:
     """Removes affixes and restores the natural order of words: "asthma, acute" → "acute asthma". CamelCase is split.
 
-    Affixes are semantic tags, codes, quotation marks, markup, language tags, "NOS" and final dots. A name of nothing
-    else is unchanged.
+    Affixes are semantic tags, codes, quotation marks, markup, language tags, "NOS" and final dots. A name that consists
+    only of affixes is unchanged.
     """
     core = _without_affixes(name)
     if ", " in core and len(parts := core.split(", ")) <= 4:
         return " ".join(reversed(parts))
-    return _HUMP.sub(" ", core) if _CAMEL_CASE.fullmatch(core) else core
+    return _CAMEL_CASE_BOUNDARY.sub(" ", core) if _CAMEL_CASE.fullmatch(core) else core
 
 
 def _without_affixes(name: str) -> str:
+    """Removes all affixes of a name, layer by layer, unless nothing would be left."""
     for _ in range(_MAX_AFFIXES if may_have_affixes(name) and len(name) <= _MAX_NAME_LENGTH else 0):
-        inner = _strip_affix(name)
+        inner = _strip_affix_layer(name)
         if inner == name or not any(map(str.isalnum, inner)):
             break
         name = inner
@@ -218,8 +220,8 @@ def _without_affixes(name: str) -> str:
 
 
 def may_have_affixes(name: str) -> bool:
-    """Returns False if a name certainly has no affixes."""
-    return bool(_SIGNS.search(name)) or name.rpartition(" ")[2].casefold() in _affixes()[2]
+    """Returns False if a name certainly has no affixes: a quick test before `core_name`."""
+    return bool(_POSSIBLE_AFFIX.search(name)) or name.rpartition(" ")[2].casefold() in _affixes()[2]
 
 
 def first_affix(name: str) -> str:
@@ -230,15 +232,15 @@ def first_affix(name: str) -> str:
     return next((affix for part in (prefix, suffix) if any(map(str.isalnum, affix := part.strip(" ,;:|-–—")))), "")
 
 
-def _strip_affix(name: str) -> str:
-    """Removes bullets, markup, datatypes, language tags, quotes and codes around a name."""
+def _strip_affix_layer(name: str) -> str:
+    """Removes one layer of affixes: bullets, markup, RDF datatypes, language tags, quotes, codes, and a tag or suffix."""
     core = name.strip().lstrip("•·").strip()
     if "<" in core:
         core = _MARKUP.sub("", core)
     if "^^" in core and core[:1] in _QUOTES:
         core = core.partition("^^")[0]
     if "@" in core:
-        core = _LANGUAGE.sub("", core)
+        core = _LANGUAGE_TAG.sub("", core)
     core = core.rstrip(" .;:,。")
     if core[:1] in _QUOTES and core[-1:] in _QUOTES:
         core = core.strip(_QUOTES)
@@ -248,23 +250,23 @@ def _strip_affix(name: str) -> str:
     if core[:1] == "[":  # a Read code's prefix, "[D]Chest pain"
         core = re.sub(r"\A\[(?:D|X|V|M|SO|Q)\]\s*", "", core)
     elif ":" in core:
-        core = _ADDRESS.sub("", core, count=1)
-    if first := _CODE_FIRST.match(core):
+        core = _IRI_PREFIX.sub("", core, count=1)
+    if first := _LEADING_CODE.match(core):
         core = core[first.end() :]
     core = _without_tag(core)
     at = core.rfind(" ") if core[-1:].isalnum() else 0
-    if at > 0 and _CODE_LAST.search(core, at + 1):
+    if at > 0 and _TRAILING_CODE.search(core, at + 1):
         core = core[:at].rstrip(" ,-–—|:")
     return core.strip()
 
 
 def _without_tag(name: str) -> str:
-    """Removes a tag or code in brackets, or else a suffix."""
+    """Removes a semantic tag or code in brackets, else a suffix such as "unspecified"."""
     tags, suffixes, last_words = _affixes()
     for opening, closing in ("()", "[]"):
         if name.endswith(closing) and (at := name.rfind(opening)) > 0:
             within = name[at + 1 : -1].strip()
-            if within.casefold() in tags or _IN_BRACKETS.fullmatch(within):
+            if within.casefold() in tags or _BRACKETED_CODES.fullmatch(within):
                 return name[:at].rstrip()
     if name.startswith("[") and (end := name.find("]")) > 0 and name[1:end].strip().casefold() in tags:
         return name[end + 1 :].lstrip()
@@ -278,7 +280,7 @@ def _without_tag(name: str) -> str:
 
 @lru_cache(maxsize=1 << 17)
 def name_key(name: str) -> str:
-    """Key of a name: equal for all spellings and affixes."""
+    """Key by which names are compared: equal if they differ only in spelling or affixes."""
     return fold_text(core_name(name))
 
 
@@ -287,7 +289,7 @@ def fold_text(text: str) -> str:
     plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).translate(_PUNCTUATION).casefold()
     if not plain.isascii():
         plain = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))
-    for british, american in _BRITISH:
+    for british, american in _BRITISH_SPELLINGS:
         plain = plain.replace(british, american)
     return " ".join(plain.split())
 
@@ -301,30 +303,30 @@ class Tail:
 
 
 class _Links(NamedTuple):
-    """Adjacency of entities."""
+    """Adjacency lists of entities that (head, tail) pairs link."""
 
     both_ways: Mapping[str, frozenset[str]]  # entity -> heads and tails linked to it
     tails: Mapping[str, frozenset[str]]  # head -> its tails
     tail_names: Mapping[str, frozenset[str]]  # head -> names of its tails
 
 
-_NONE = frozenset[str]()
+_NO_KEYS = frozenset[str]()
 
 
 class ExternalKnowledge(NamedTuple):
-    """External knowledge of one relation, from other data sets. It is never drawn as false."""
+    """Facts about one relation from other data sets. A draw of negatives never calls them false."""
 
     relation: str
-    meaning: str  # the relation's name in the other sets
+    meaning: str  # name of the same relation in the other sets
     pairs: tuple[tuple[str, str], ...]  # (head, tail), as the facts name them
-    common: tuple[str, ...] = ()  # tails true of many heads; candidates only for `familiar` heads
-    vague: tuple[str, ...] = ()  # common tails that the other sets lack; never candidates
+    common: tuple[str, ...] = ()  # tails true of many heads; drawn as false only of `familiar` heads
+    vague: tuple[str, ...] = ()  # common tails that the other sets lack; never drawn as false
     familiar: tuple[str, ...] = ()  # heads whose true tails the other sets list
 
 
 @dataclass(frozen=True)
 class KnowledgeBase:
-    """All known facts and names; more than the facts under test."""
+    """True facts, names and hierarchy of a data set, by which negatives are drawn. Includes facts that are not tested."""
 
     facts: tuple[Fact, ...]  # positive facts
     also_true: tuple[tuple[str, str], ...] = ()  # (head, tail) of any relation, true or too close to true to be called false
@@ -332,7 +334,7 @@ class KnowledgeBase:
     is_a: tuple[tuple[str, str], ...] = ()  # (narrower name, broader name)
     judged: tuple[Fact, ...] = ()  # negative facts that a source states
     external_knowledge: tuple[ExternalKnowledge, ...] = ()  # not part of the fingerprint
-    learned: tuple[tuple[str, str], ...] = ()  # (head, tail) found true after draws; skipped, so that other draws do not change
+    learned: tuple[tuple[str, str], ...] = ()  # (head, tail) found true after a draw; a draw skips them, and keeps its order
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
@@ -365,12 +367,13 @@ class KnowledgeBase:
         return {node: find(node) for node in list(parent)}
 
     def entity(self, name: str) -> str:
-        """Key of the entity of a name."""
+        """Key of the entity that a name denotes: equal for synonyms, and for names with the same identifier."""
         key = name_key(name)
         return self._entity_of.get(key, key)
 
     @cached_property
     def _names_of(self) -> dict[str, frozenset[str]]:
+        """Entity → its known names."""
         names: dict[str, set[str]] = defaultdict(set)
         for group in (*((fact.head, fact.tail) for fact in self.facts), *self.synonyms):
             for name in group:
@@ -383,28 +386,30 @@ class KnowledgeBase:
         return self._names_of.get(self.entity(name), frozenset()) | {name}
 
     @cached_property
-    def _linked_names(self) -> _Links:
+    def _local_links(self) -> _Links:
+        """Links of this data set, in any relation."""
         return self._adjacency(self.pairs())
 
     @cached_property
     def _external_links(self) -> Mapping[str, _Links]:
-        """Links of the other sets, by relation."""
+        """Relation → its links in the other data sets."""
         return {external.relation: self._adjacency(external.pairs) for external in self.external_knowledge}
 
     @cached_property
-    def _common_in(self) -> Mapping[str, Sequence[frozenset[str]]]:
-        """Relation → its common tails, its vague tails, and its familiar heads, as entities."""
+    def _common_entities(self) -> Mapping[str, Sequence[frozenset[str]]]:
+        """Relation → entities of its common tails, vague tails and familiar heads (see `ExternalKnowledge`)."""
         return {
             relation: [frozenset(map(self.entity, names)) for names in (common, vague, familiar)]
             for relation, _, _, common, vague, familiar in self.external_knowledge
         }
 
-    def too_common(self, head: str, relation: str) -> frozenset[str]:
-        """Entities of a relation's tails that are too common to be called false of this head."""
-        common, vague, familiar = self._common_in.get(relation, (_NONE, _NONE, _NONE))
+    def too_common_tails(self, head: str, relation: str) -> frozenset[str]:
+        """Entities of the tails that other data sets call true of so many heads that they may be true of this one."""
+        common, vague, familiar = self._common_entities.get(relation, (_NO_KEYS, _NO_KEYS, _NO_KEYS))
         return vague if self.entity(head) in familiar else common
 
     def _adjacency(self, pairs: Iterable[tuple[str, str]]) -> _Links:
+        """Builds the links between the entities of (head, tail) pairs."""
         links, tails, names = (defaultdict[str, set[str]](set) for _ in range(3))
         entity = cache(self.entity)  # names repeat
         for head, tail in pairs:
@@ -415,35 +420,39 @@ class KnowledgeBase:
             names[a].add(tail)
         return _Links(*({key: frozenset(group) for key, group in groups.items()} for groups in (links, tails, names)))
 
-    def _known_in(self, relation: str | None) -> tuple[_Links, ...]:
-        """Links in any relation of this source, then those in one relation of the other data sets."""
+    def _links_for(self, relation: str | None) -> tuple[_Links, ...]:
+        """Links of this data set in any relation, and links of the other data sets in the given relation."""
         external = self._external_links.get(relation or "") if self.external_knowledge else None
-        return (self._linked_names,) if external is None else (self._linked_names, external)
+        return (self._local_links,) if external is None else (self._local_links, external)
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yields the (head, tail) pairs of all facts of this source, then those of `also_true`."""
+        """Yields the (head, tail) pairs of all facts of this data set, then those of `also_true`."""
         for fact in self.facts:
             if fact.tail is not None:
                 yield fact.head, fact.tail
         yield from self.also_true
 
     def linked(self, name: str, relation: str | None = None) -> frozenset[str]:
-        """Entities that known pairs link to this one, as head or tail. relation: in other data sets, only this one counts."""
+        """Entities that share a true fact with this one, as its head or tail.
+
+        relation: the relation in which facts of other data sets count too; None for no such facts.
+        """
         entity = self.entity(name)
-        return _NONE.union(*(links.both_ways.get(entity, _NONE) for links in self._known_in(relation)))
+        return _NO_KEYS.union(*(links.both_ways.get(entity, _NO_KEYS) for links in self._links_for(relation)))
 
     @cached_property
     def _learned_links(self) -> Mapping[str, frozenset[str]]:
+        """Entity → entities that a pair of `learned` links to it."""
         return self._adjacency(self.learned).both_ways
 
     def learned_entities(self, name: str) -> frozenset[str]:
-        """Entities that `learned` pairs link to this one, and the relatives of these entities."""
-        learned = self._learned_links.get(self.entity(name), _NONE)
+        """Entities that a pair of `learned` links to this one, with their ancestors and descendants."""
+        learned = self._learned_links.get(self.entity(name), _NO_KEYS)
         return learned | self._relatives(learned)
 
     @cached_property
     def hierarchy(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-        """Parents by entity, and children by entity."""
+        """Entity → its parents, and entity → its children, by `is_a`."""
         above: defaultdict[str, set[str]] = defaultdict(set)
         below: defaultdict[str, set[str]] = defaultdict(set)
         for narrow, broad in self.is_a:
@@ -452,24 +461,28 @@ class KnowledgeBase:
         return above, below
 
     def relatives(self, name: str) -> frozenset[str]:
-        """Ancestors and descendants of an entity, without itself."""
+        """Ancestors and descendants of an entity in the hierarchy, without itself."""
         return self._relatives({self.entity(name)})
 
     def relatives_of_head(self, head: str, relation: str | None = None) -> frozenset[str]:
-        """Ancestors and descendants of a head and of its `known_tails`."""
+        """Ancestors and descendants of a head and of its tails. relation: as of `known_tails`."""
         entity = self.entity(head)
-        return self._relatives(_NONE.union([entity], *(links.tails.get(entity, _NONE) for links in self._known_in(relation))))
+        return self._relatives(
+            _NO_KEYS.union([entity], *(links.tails.get(entity, _NO_KEYS) for links in self._links_for(relation)))
+        )
 
     def _relatives(self, entities: Set[str]) -> frozenset[str]:
+        """Ancestors and descendants of any of these entities."""
         above, below = self.hierarchy
         placed = {entity for entity in entities if entity in above or entity in below}
         relatives: dict[str, frozenset[str]] = self.memo.setdefault("relatives", {})
         for entity in placed - relatives.keys():
             relatives[entity] = frozenset((_reachable(entity, above) | _reachable(entity, below)) - {entity})
-        return _NONE.union(*(relatives[entity] for entity in placed))
+        return _NO_KEYS.union(*(relatives[entity] for entity in placed))
 
     @cached_property
     def _tails(self) -> dict[tuple[str, str], tuple[Tail, ...]]:
+        """(relation, semantic type of the tail) → tails, one per fact, sorted."""
         tails: dict[tuple[str, str], list[Tail]] = defaultdict(list)
         for fact in self.facts:
             if fact.tail is not None:
@@ -481,12 +494,16 @@ class KnowledgeBase:
         return self._tails.get((relation, tail_type or ""), ())
 
     def known_tails(self, head: str, relation: str | None = None) -> frozenset[str]:
-        """Names of the known tails of a head. relation: in other data sets, only this one counts."""
+        """Names of the tails that are true of a head.
+
+        relation: the relation in which facts of other data sets count too; None for no such facts.
+        """
         entity = self.entity(head)
-        return _NONE.union(*(links.tail_names.get(entity, _NONE) for links in self._known_in(relation)))
+        return _NO_KEYS.union(*(links.tail_names.get(entity, _NO_KEYS) for links in self._links_for(relation)))
 
     @cached_property
-    def _facts_of(self) -> dict[str, list[Fact]]:
+    def _facts_by_head(self) -> dict[str, list[Fact]]:
+        """Entity of a head → its facts."""
         facts: dict[str, list[Fact]] = defaultdict(list)
         for fact in self.facts:
             facts[self.entity(fact.head)].append(fact)
@@ -494,10 +511,11 @@ class KnowledgeBase:
 
     def facts_about(self, head: str) -> list[Fact]:
         """Known facts of a head, under all its names."""
-        return self._facts_of.get(self.entity(head), [])
+        return self._facts_by_head.get(self.entity(head), [])
 
     @cached_property
     def _head_share_by_tail(self) -> dict[tuple[str, str], float]:
+        """(relation, entity of a tail) → fraction of the relation's heads that have the tail."""
         heads: dict[str, set[str]] = defaultdict(set)
         heads_of_tail: dict[tuple[str, str], set[str]] = defaultdict(set)
         for fact in self.facts:
@@ -512,7 +530,7 @@ class KnowledgeBase:
         return self._head_share_by_tail.get((relation, self.entity(tail)), 0.0)
 
     def fingerprint(self, ready: Mapping[str, str]) -> str:
-        """Order-independent hash of the content. ready: fact id → ready sentence."""
+        """Order-independent hash of the content, external knowledge excluded. ready: fact id → ready sentence."""
         facts = sorted(digest(canonical_text(fact, ready)) for fact in self.facts)
         links = sorted(map("\x1f".join, self.also_true))
         names = sorted("\x1f".join(sorted(group)) for group in self.synonyms)
@@ -523,17 +541,17 @@ class KnowledgeBase:
         return digest("facts", *texts)
 
 
-_COMPARED = tuple(field.name for field in fields(Fact) if field.compare)
+_COMPARED_FIELDS = tuple(field.name for field in fields(Fact) if field.compare)
 
 
 def canonical_text(fact: Fact, ready: Mapping[str, str]) -> str:
-    """Serializes a fact and its ready sentence for a fingerprint. Empty fields are omitted: a new field changes none."""
-    filled = {name: value for name in _COMPARED if (value := getattr(fact, name)) is not None}
+    """Serializes a fact and its ready sentence for a fingerprint. Omits empty fields, so a new field changes no fingerprint."""
+    filled = {name: value for name in _COMPARED_FIELDS if (value := getattr(fact, name)) is not None}
     return json.dumps([filled, ready.get(fact.fact_id)])
 
 
 def _reachable(start: str, steps: Mapping[str, set[str]]) -> set[str]:
-    """Nodes reachable in one step or more. The graph may have cycles."""
+    """Nodes of a graph, possibly with cycles, that one or more steps reach from `start`. steps: node → next nodes."""
     reached: set[str] = set()
     queue = [start]
     while queue:
@@ -544,5 +562,5 @@ def _reachable(start: str, steps: Mapping[str, set[str]]) -> set[str]:
 
 
 def positive_facts(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """Selects the facts that hold."""
+    """Selects the positive facts."""
     return tuple(fact for fact in facts if fact.positive)

@@ -20,19 +20,19 @@ from typing import Any
 from medfact.assets import ASSETS
 from medfact.errors import Mistake
 
-FILE = ASSETS / "public-limits.yaml"
+FILE = ASSETS / "public-limits.yaml"  # default limits of a public server
 
 UNLIMITED = math.inf
-"""No limit."""
+"""Value of a limit that does not limit."""
 
 SIGNED_IN = "hf-"
 """Prefix of owners who have signed in with Hugging Face."""
 
 HOSTS = ("local", "demonstration")
-"""Owners who are not visitors: the command line, and the app itself."""
+"""Owners of runs who are not visitors: the user of the command line, and the app, which runs a demonstration."""
 
 REQUEST_KINDS = ("page", "script", "update", "button", "download", "upload", "call")
-"""Kinds of requests."""
+"""Kinds of HTTP requests with separate rate limits; `call` is a call of the API."""
 
 
 def is_public_server() -> bool:
@@ -45,47 +45,50 @@ def allows_run_imports() -> bool:
     return not is_public_server() or os.environ.get("MEDFACT_IMPORTS", "") not in {"", "0"}
 
 
-_for_host: ContextVar[bool | None] = ContextVar("for_host", default=None)
-_restricts = False
+_acts_as_host: ContextVar[bool | None] = ContextVar("acts_as_host", default=None)  # set by `acting_as_host`
+_restricted_by_default = False
 
 
 def is_restricted() -> bool:
-    """Returns True if the policy of a public server applies to the current request or job.
+    """Returns True if the current request or job has only a visitor's permissions.
 
-    It applies to everybody on a public server; on a private one, to everybody except the host. Command line and notebook are
-    the host's.
+    On a public server every request has; on a private one, every request except the host's. The host is the user of the
+    command line or notebook.
     """
-    for_host = _for_host.get()
-    return is_public_server() or (_restricts if for_host is None else not for_host)
+    acts_as_host = _acts_as_host.get()
+    return is_public_server() or (_restricted_by_default if acts_as_host is None else not acts_as_host)
 
 
 def hub_token() -> bool | None:
-    """Value of the hub's `token` argument: False (anonymous) for visitors of a private server, else None."""
+    """Value for the argument `token` of Hugging Face libraries: False (anonymous) for visitors of a private server."""
     return False if is_restricted() and not is_public_server() else None
 
 
 @contextmanager
 def acting_as_host(is_host: bool) -> Iterator[None]:
     """Runs the body as the host (True) or as a visitor (False). New threads do not inherit it."""
-    token = _for_host.set(is_host)
+    token = _acts_as_host.set(is_host)
     try:
         yield
     finally:
-        _for_host.reset(token)
+        _acts_as_host.reset(token)
 
 
 def restrict_by_default() -> None:
-    """Restricts all work of this process except that within `acting_as_host(True)`: the process serves visitors."""
-    global _restricts
-    _restricts = True
+    """Makes `is_restricted` true in this process, which serves visitors, except within `acting_as_host(True)`."""
+    global _restricted_by_default
+    _restricted_by_default = True
 
 
 def _check_number(name: str, value: object) -> None:
+    """Raises ValueError if a value is not a number from 0 on."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
         raise ValueError(f"{name} is not a number from 0 on")
 
 
 class _NonNegativeFields:
+    """Base of dataclasses whose fields are numbers from 0 on; others raise ValueError."""
+
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             _check_number(name, value)
@@ -93,7 +96,7 @@ class _NonNegativeFields:
 
 @dataclass(frozen=True)
 class Quota(_NonNegativeFields):
-    """Maximum use per visitor. Units are explained in `assets/public-limits.yaml`."""
+    """Maximum use per visitor. `assets/public-limits.yaml` explains each field and its unit."""
 
     files: float = UNLIMITED
     megabytes: float = UNLIMITED
@@ -143,10 +146,10 @@ class ModelLimits:
 
 @dataclass(frozen=True)
 class RateLimit(_NonNegativeFields):
-    """A token bucket: burst size, and refill per second."""
+    """A token bucket for requests."""
 
-    at_once: float
-    a_second: float
+    at_once: float  # size of the bucket
+    a_second: float  # tokens added per second
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,7 @@ class Limits:
 
     visitor: Quota = Quota()
     signed_in: Quota = Quota()
-    in_all: TotalLimits = TotalLimits()
+    in_all: TotalLimits = TotalLimits()  # of all visitors together
     models: ModelLimits = ModelLimits()
     rates: Mapping[str, RateLimit] = field(default_factory=lambda: MappingProxyType({}))  # kind of request -> its limit, if any
 
@@ -173,6 +176,7 @@ class Limits:
 
 _PRIVATE_QUOTA = Quota(files=8, megabytes=150, runs_going=24, pairs_a_run=1_000, statements_a_run=100_000)
 PRIVATE_LIMITS = Limits(_PRIVATE_QUOTA, _PRIVATE_QUOTA, TotalLimits(uploads_megabytes=2_000, upload_hours=24))
+"""Limits of a server that is not public."""
 
 
 def limits() -> Limits:
@@ -180,28 +184,30 @@ def limits() -> Limits:
     return _read_limits(Path(os.environ.get("MEDFACT_LIMITS") or FILE)) if is_public_server() else PRIVATE_LIMITS
 
 
-_PARTS: Mapping[str, type[Any]] = {"visitor": Quota, "signed_in": Quota, "in_all": TotalLimits, "models": ModelLimits}
+_SECTIONS: Mapping[str, type[Any]] = {"visitor": Quota, "signed_in": Quota, "in_all": TotalLimits, "models": ModelLimits}
 
 
 @lru_cache(maxsize=4)
 def _read_limits(path: Path) -> Limits:
+    """Reads the limits of a public server from a YAML file."""
     import yaml
 
     try:
-        parts = dict(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
-        _check_names(parts, (*_PARTS, "rates"), "part")
-        rates = parts.pop("rates", None) or {}
+        sections = dict(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
+        _check_names(sections, (*_SECTIONS, "rates"), "part")
+        rates = sections.pop("rates", None) or {}
         _check_names(rates, REQUEST_KINDS, "kind of request")
-        for name, kind in _PARTS.items():
-            values = parts.get(name) or {}
+        for name, kind in _SECTIONS.items():
+            values = sections.get(name) or {}
             _check_names(values, [limit.name for limit in fields(kind)], "limit")
-            parts[name] = kind(**values)
-        return Limits(**parts, rates=MappingProxyType({name: RateLimit(*pair) for name, pair in rates.items()}))
+            sections[name] = kind(**values)
+        return Limits(**sections, rates=MappingProxyType({name: RateLimit(*pair) for name, pair in rates.items()}))
     except (OSError, ValueError, TypeError, AttributeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())[:200]
         raise Mistake(f"The limits in {path} cannot be read: {reason}.", f"Compare them with {FILE.name}.") from None
 
 
 def _check_names(values: Mapping[Any, Any], valid: Collection[str], noun: str) -> None:
+    """Raises ValueError if a key is not valid. noun: of the keys, in the message."""
     if unknown := values.keys() - set(valid):
         raise ValueError(f"{', '.join(sorted(map(str, unknown)))}: no such {noun}")

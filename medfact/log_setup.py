@@ -18,8 +18,8 @@ from types import TracebackType
 
 from medfact.errors import Mistake, first_line
 
-VARIABLE = "MEDFACT_LOG"
-"""Environment variable that holds the level: debug, info, warning (the default) or error. Child processes inherit it."""
+LEVEL_VARIABLE = "MEDFACT_LOG"
+"""Environment variable of the log level, one of LEVELS. The default is warning. Child processes inherit it."""
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -31,9 +31,9 @@ ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 # a quotation that does not end is masked to the end of its line: so each text is read once
 _QUOTED = re.compile(r"""(?<!\w)'[^'\n]+'(?!\w)|"[^"\n]+"|“[^”\n]++”?|‘[^’\n]++’?|`[^`\n]+`""")
 
-_SERVICE_WORDS = re.compile(r"\b(says|said|refuses|refused): .*", re.DOTALL)
+_SERVICE_MESSAGE = re.compile(r"\b(says|said|refuses|refused): .*", re.DOTALL)
 
-_CLIENTS = ("openai", "httpx", "httpx2", "httpcore", "huggingface_hub")
+_CLIENT_PACKAGES = ("openai", "httpx", "httpx2", "httpcore", "huggingface_hub")
 
 _MAX_MESSAGE_LENGTH = 300
 """Maximum number of characters of an error's message."""
@@ -62,12 +62,13 @@ class _Formatter(logging.Formatter):
 
 
 def mask_private_text(text: str) -> str:
-    """Replaces quotations and messages of services by "…"."""
-    return _SERVICE_WORDS.sub(r"\1: …", _QUOTED.sub("'…'", text))
+    """Replaces quotations and the messages of services in a text by "…"."""
+    return _SERVICE_MESSAGE.sub(r"\1: …", _QUOTED.sub("'…'", text))
 
 
 def _safe_message(error: BaseException) -> str:
-    if type(error).__module__.partition(".")[0] in _CLIENTS:
+    """Message of an error without private text; of a service client's error, only its HTTP status."""
+    if type(error).__module__.partition(".")[0] in _CLIENT_PACKAGES:
         return f"status {status}" if (status := getattr(error, "status_code", None)) else "(its text may hold a prompt)"
     return mask_private_text(first_line(error, _MAX_MESSAGE_LENGTH))
 
@@ -78,10 +79,10 @@ def configure(is_verbose: bool = False) -> None:
     Raises Mistake if MEDFACT_LOG is not a level. Loggers of other packages stay unchanged: some write prompts and keys.
     """
     if is_verbose:
-        os.environ[VARIABLE] = "debug"
-    level = os.environ.get(VARIABLE, "").strip().lower() or "warning"
+        os.environ[LEVEL_VARIABLE] = "debug"
+    level = os.environ.get(LEVEL_VARIABLE, "").strip().lower() or "warning"
     if level not in LEVELS:
-        raise Mistake(f"{VARIABLE} holds no level.", f"Set it to one of {', '.join(LEVELS)}.")
+        raise Mistake(f"{LEVEL_VARIABLE} holds no level.", f"Set it to one of {', '.join(LEVELS)}.")
     root = logging.getLogger("medfact")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter())

@@ -17,35 +17,34 @@ from medfact.proxies import check_proxies
 
 _log = logging.getLogger(__package__)
 
-TRIES = 3
-"""Maximum number of attempts per request."""
+MAX_ATTEMPTS = 3
+"""Maximum number of attempts per request, the first included."""
 
-TIMEOUT = 20.0
-"""Timeout of a request, in seconds."""
+TIMEOUT_SECONDS = 20.0
+"""Timeout of an attempt."""
 
-MAX_BYTES = 16 << 20
-"""Maximum size of a reply."""
+MAX_REPLY_BYTES = 16 << 20
+"""Maximum size of a reply; a longer one counts as missing."""
 
-_BUSY = frozenset({429, 500, 502, 503, 504})
+_RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
 
 
-class Reference:
+class ReferenceClient:
     """Client of an external database that answers GET requests with JSON.
 
-    Answers are cached in a file, one JSON array a line, so that a killed process repeats no request. Private parameters (a key)
-    are sent, and neither cached nor shown.
+    The file of cached answers has one JSON array [hash of the request, answer] a line, so a killed process repeats no request.
 
     Args:
-        name: name in messages.
+        name: name of the database in messages.
         base_url: an https address, or one on this machine.
         pause: seconds between two requests.
         hint: remedy in messages if the database is down.
-        cache: file of its answers; None caches them in memory.
+        cache: file of cached answers; None caches them in memory.
     """
 
     def __init__(self, name: str, base_url: str, pause: float, hint: str, cache: Path | None = None) -> None:
         self.name, self.base_url, self.hint = name, base_url.rstrip("/"), hint
-        self._pause, self._cache, self._next = pause, cache, 0.0
+        self._pause, self._cache, self._due_at = pause, cache, 0.0
         self._answers = _read_cache(cache) if cache else {}
         self.request_count = 0
 
@@ -56,42 +55,50 @@ class Reference:
         private: Mapping[str, str] | None = None,
         usable: Callable[[Any], bool] = lambda _: True,
     ) -> Any:
-        """Returns the JSON at a path. An answer that is not usable (an error in JSON) is returned and not cached.
+        """Requests the JSON at a path, or returns it from the cache. Returns None for a missing page or too large a reply.
+
+        Args:
+            private: parameters such as a key, which are sent, and neither cached nor shown.
+            usable: returns False for an answer that must not be cached, such as an error in JSON.
 
         Raises ReferenceDown without network, on an error status and on invalid JSON; Mistake if a proxy cannot be used.
         """
-        question = digest(self.base_url, path, json.dumps(params, sort_keys=True))
-        if question not in self._answers:
+        request_key = digest(self.base_url, path, json.dumps(params, sort_keys=True))
+        if request_key not in self._answers:
             answer = self._fetch(path, {**params, **(private or {})})
             if not usable(answer):
                 return answer
-            self._append_to_cache(question, answer)
-            self._answers[question] = answer
-        return self._answers[question]
+            self._append_to_cache(request_key, answer)
+            self._answers[request_key] = answer
+        return self._answers[request_key]
 
     def _fetch(self, path: str, params: Mapping[str, str]) -> Any:
+        """Sends a request, and repeats it while the database is overloaded or unreachable."""
         import httpx2
 
         check_proxies()
-        for attempt in range(TRIES):
+        for attempt in range(MAX_ATTEMPTS):
             self._wait_until_due(attempt)
             self.request_count += 1
             try:
-                reply = httpx2.get(f"{self.base_url}{path}", params=dict(params), timeout=TIMEOUT, follow_redirects=False)
+                reply = httpx2.get(
+                    f"{self.base_url}{path}", params=dict(params), timeout=TIMEOUT_SECONDS, follow_redirects=False
+                )
             except (httpx2.HTTPError, httpx2.InvalidURL, OSError, UnicodeError):
                 _log.debug("A reference database did not answer.", exc_info=True)
                 continue
-            if reply.status_code not in _BUSY:
+            if reply.status_code not in _RETRIED_STATUSES:
                 return self._parse_reply(reply.status_code, reply.content)
         raise ReferenceDown(f"{self.name} cannot be reached.", self.hint)
 
     def _wait_until_due(self, attempt: int) -> None:
         """Sleeps until the next request is due; longer before each retry."""
-        due = max(self._next, time.monotonic() + (self._pause * 2**attempt if attempt else 0.0))
+        due = max(self._due_at, time.monotonic() + (self._pause * 2**attempt if attempt else 0.0))
         time.sleep(max(0.0, due - time.monotonic()))
-        self._next = time.monotonic() + self._pause
+        self._due_at = time.monotonic() + self._pause
 
     def _parse_reply(self, status: int, content: bytes) -> Any:
+        """Parses the JSON of a reply by its HTTP status; None for 404 and for too large a reply."""
         if status in (401, 403):
             raise ReferenceDown(f"{self.name} rejected this key (HTTP {status}).", self.hint)
         if status == 404:
@@ -99,22 +106,22 @@ class Reference:
         if status != 200:
             raise ReferenceDown(f"{self.name} refuses the request (HTTP {status}).", self.hint)
         try:
-            return json.loads(content) if len(content) <= MAX_BYTES else None
+            return json.loads(content) if len(content) <= MAX_REPLY_BYTES else None
         except (ValueError, RecursionError):
             raise ReferenceDown(f"{self.name} answered with something that is not JSON.", self.hint) from None
 
-    def _append_to_cache(self, question: str, answer: Any) -> None:
+    def _append_to_cache(self, request_key: str, answer: Any) -> None:
         if self._cache is None:
             return
         self._cache.parent.mkdir(parents=True, exist_ok=True)
         with self._cache.open("ab") as file:
-            file.write(json.dumps([question, answer]).encode() + b"\n")
+            file.write(json.dumps([request_key, answer]).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
 
 
 def _read_cache(cache: Path) -> dict[str, Any]:
-    """Reads the cached answers of a file, and removes an incomplete last line from it."""
+    """Reads the file of cached answers (hash of a request → answer), and removes an incomplete last line from it."""
     answers: dict[str, Any] = {}
     if not cache.is_file():
         return answers
@@ -122,19 +129,19 @@ def _read_cache(cache: Path) -> dict[str, Any]:
     with cache.open("r+b") as file:
         for line in file:
             try:
-                question, answer = json.loads(line)
+                request_key, answer = json.loads(line)
             except ValueError:
                 break
             if not line.endswith(b"\n"):
                 break
-            answers[question] = answer
+            answers[request_key] = answer
             whole += len(line)
         file.truncate(whole)
     return answers
 
 
 PUBMED_ADDRESS = "https://eutils.ncbi.nlm.nih.gov"
-SEARCH = "/entrez/eutils/esearch.fcgi"
+PUBMED_SEARCH_PATH = "/entrez/eutils/esearch.fcgi"
 
 REQUESTS_A_SECOND, REQUESTS_A_SECOND_WITH_KEY = 3, 10
 """Rate limits of NCBI without a key and with one."""
@@ -143,33 +150,36 @@ PUBMED_HINT = "Counts so far are kept. Try again later, or bring frequencies as 
 
 
 class PubMed:
-    """Client of PubMed that counts articles: each term once, within NCBI's rate limit.
+    """Client that counts PubMed's articles with a term: one request a term, within NCBI's rate limit.
 
     The address is that of NCBI, or `MEDFACT_PUBMED_URL` (a mirror). `NCBI_API_KEY` raises the rate; the key is sent, and
-    neither cached nor shown. `request_count` is the number of terms, `cached_count` that of terms whose count was cached.
+    neither cached nor shown. `request_count` is the number of calls of `count`, `cached_count` that of calls that the cache
+    answered.
 
     Args:
-        cache: file of its answers; None caches them in memory.
+        cache: file of cached answers; None caches them in memory.
     """
 
     def __init__(self, cache: Path | None = None) -> None:
         key = os.environ.get("NCBI_API_KEY", "").strip()
         self._private = {"api_key": key} if key else {}
         pause = 1 / (REQUESTS_A_SECOND_WITH_KEY if key else REQUESTS_A_SECOND)
-        self._reference = Reference("PubMed", os.environ.get("MEDFACT_PUBMED_URL") or PUBMED_ADDRESS, pause, PUBMED_HINT, cache)
+        self._client = ReferenceClient(
+            "PubMed", os.environ.get("MEDFACT_PUBMED_URL") or PUBMED_ADDRESS, pause, PUBMED_HINT, cache
+        )
         self.request_count = self.cached_count = 0
 
     @property
     def host(self) -> str:
-        """Network host of the database."""
-        return urlsplit(self._reference.base_url).netloc or self._reference.base_url
+        """Host of the database's address, with its port if the address has one."""
+        return urlsplit(self._client.base_url).netloc or self._client.base_url
 
     def count(self, term: str) -> int:
         """Number of articles that contain a phrase. Raises ReferenceDown if PubMed is unavailable or gives no count."""
-        before = self._reference.request_count
+        before = self._client.request_count
         count = self.count_cooccurrences(term)
         self.request_count += 1
-        self.cached_count += self._reference.request_count == before
+        self.cached_count += self._client.request_count == before
         return count
 
     def count_cooccurrences(self, *terms: str) -> int:
@@ -184,8 +194,11 @@ class PubMed:
         return int(result["count"])
 
     def _search(self, query: str) -> Mapping[str, Any]:
+        """Searches PubMed with a query in its syntax; returns the result, with its count."""
         params = {"db": "pubmed", "term": query, "retmode": "json", "retmax": "0", "tool": "medfact"}
-        answer = self._reference.get(SEARCH, params, self._private, usable=lambda answer: _search_result(answer) is not None)
+        answer = self._client.get(
+            PUBMED_SEARCH_PATH, params, self._private, usable=lambda answer: _search_result(answer) is not None
+        )
         result = _search_result(answer)
         if result is None:
             raise ReferenceDown("PubMed answered without a count.", PUBMED_HINT)
@@ -197,7 +210,7 @@ def _quote_phrase(term: str) -> str:
 
 
 def _search_result(answer: Any) -> Mapping[str, Any] | None:
-    """Returns the result of a search; None if it has no count."""
+    """Selects the search result from PubMed's JSON; None if it has no valid count."""
     result = answer.get("esearchresult") if isinstance(answer, dict) else None
     if not isinstance(result, dict) or not isinstance(result.get("warninglist") or {}, dict):
         return None
@@ -206,7 +219,7 @@ def _search_result(answer: Any) -> Mapping[str, Any] | None:
 
 
 UMLS_ADDRESS = "https://uts-ws.nlm.nih.gov"
-PAUSE = 0.06
+UMLS_PAUSE_SECONDS = 0.06
 """Seconds between two requests: the API allows 20 a second."""
 
 PAGE_SIZE, MAX_PAGES = 100, 10
@@ -224,7 +237,7 @@ class Concept(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """A relation to another concept (cui, name), named as in the API (`may_be_treated_by`)."""
+    """A relation to another concept, `cui` with its preferred `name`. relation: as in the API, such as `may_be_treated_by`."""
 
     relation: str
     cui: str
@@ -232,22 +245,23 @@ class Relation(NamedTuple):
 
 
 class UmlsApi:
-    """Client of the UMLS REST API, or of the mirror in MEDFACT_UMLS_URL. cache: file of its answers."""
+    """Client of the UMLS REST API, or of the mirror in MEDFACT_UMLS_URL. cache: file of cached answers."""
 
     def __init__(self, cache: Path | None = None) -> None:
         self._key = os.environ.get("UMLS_API_KEY", "").strip()
         if not self._key:
             raise ReferenceDown("The UMLS REST API wants a key, and UMLS_API_KEY is not set.", UMLS_HINT)
-        self.reference = Reference(
-            "The UMLS REST API", os.environ.get("MEDFACT_UMLS_URL", UMLS_ADDRESS), PAUSE, UMLS_HINT, cache
+        self._client = ReferenceClient(
+            "The UMLS REST API", os.environ.get("MEDFACT_UMLS_URL", UMLS_ADDRESS), UMLS_PAUSE_SECONDS, UMLS_HINT, cache
         )
 
     def _get(self, path: str, **params: str) -> Any:
-        reply = self.reference.get(f"/rest/{path}", params, {"apiKey": self._key})
+        """Requests a path of the API; returns `result` of its JSON, None without one."""
+        reply = self._client.get(f"/rest/{path}", params, {"apiKey": self._key})
         return reply.get("result") if isinstance(reply, dict) else None
 
     def search(self, term: str) -> str | None:
-        """CUI of the first search result for a term; None without results."""
+        """Searches a term; returns the CUI of the first result, None without results."""
         result = self._get("search/current", string=term, pageSize="1")
         hits = result.get("results") if isinstance(result, dict) else None
         first = hits[0] if isinstance(hits, list) and hits and isinstance(hits[0], dict) else {}
@@ -255,7 +269,7 @@ class UmlsApi:
         return cui if isinstance(cui, str) and _is_cui(cui) else None
 
     def concept(self, cui: str) -> Concept | None:
-        """The concept with a CUI; None if the API has none."""
+        """Requests a concept by its CUI; None if the API has none."""
         result = self._get(f"content/current/CUI/{cui}")
         if not isinstance(result, dict) or not isinstance(result.get("name"), str):
             return None

@@ -39,23 +39,23 @@ from medfact.setting import (
 
 @dataclass(frozen=True)
 class Protocol:
-    """A named method: a paper's, or the project's own."""
+    """A named evaluation method: a paper's, or the project's own."""
 
     name: str
     title: str
     explanation: str
-    pools: tuple[str, ...]  # prototype pools; a relation is stated by the first pool that has it
+    pools: tuple[str, ...]  # names of prototype pools; the first one with a relation states it
     negatives: int  # negative facts per positive one
     shots: int  # demonstrations before each statement
-    held_out_heads: int  # held-out heads per relation, for demonstrations; without shots a limit may reach them, last
+    held_out_heads: int  # heads per relation held out for demonstrations; without shots they are tested last
     question: str = "paper"  # key of `answers.FORMATS`
     reading: str = "committed"  # key of `answers.READINGS`
     headline_metrics: tuple[str, ...] = ("average_accuracy", "joint_accuracy", "pair_joint_accuracy", "yes_bias")
-    rephrases: bool = True  # a run without rephrasing is -LMReph (PretextTrans, Table 13)
+    rephrases: bool = True  # the paper rephrases statements; a run without it is the ablation -LMReph (PretextTrans, Table 13)
     rephraser: str | None = None  # model that rephrased the prototypes in the paper
-    services: str = "greedy"  # decoding of commercial models in the paper; or "default" (`decoded_as_published`)
+    services: str = "greedy"  # decoding of commercial models in the paper: "greedy", or "default" for their own settings
     one_tail: bool = False  # tests one tail per head and relation (a seeded draw) instead of all
-    negative_difficulty: str = ANY  # negatives that are drawn first (`negatives.PREFERENCES`)
+    negative_difficulty: str = ANY  # key of `negatives.PREFERENCES`: the negatives that are drawn first
 
     @property
     def summary_metrics(self) -> tuple[str, ...]:
@@ -132,13 +132,14 @@ PROTOCOLS = {
     ),
 }
 
-LOCAL_OWNER = "local"
+LOCAL_OWNER = "local"  # owner of the runs of command line and notebook
 
 NO_RETRIEVAL = "none"
 ORIGIN_POOL = "origin"
 
 
 def _parse_column(text: str) -> tuple[str, str]:
+    """Parses OURS=YOURS of --column to medfact's column and the file's column."""
     ours, separator, theirs = text.partition("=")
     if not separator or not theirs:
         raise Mistake(f"--column {text!r} names no column.", "Write it as --column head=YOUR_COLUMN.")
@@ -147,6 +148,7 @@ def _parse_column(text: str) -> tuple[str, str]:
 
 
 def _parse_usd(text: str) -> float:
+    """Parses --budget, a positive amount in US dollars."""
     usd = float(text)
     if not 0 < usd < 1e9:
         raise Mistake(f"--budget {usd:g} is not an amount to spend.", "Write it in US dollars, such as --budget 5.00.")
@@ -154,11 +156,11 @@ def _parse_usd(text: str) -> float:
 
 
 # fmt: off
-_PASSAGES = Need(
+_NEEDS_RETRIEVAL = Need(
     lambda spec: spec.retrieval != NO_RETRIEVAL,
     "{flag} is for retrieval, and there is none.", "Leave it out, or add --retrieval sparse or dense.",
 )
-_PASSAGES_OF_DOCUMENTS = Need(
+_DOCUMENTS_NEED_RETRIEVAL = Need(
     lambda spec: spec.retrieval != NO_RETRIEVAL,
     "Documents are given, and no way to retrieve them.", f"Add --retrieval {' or '.join(RETRIEVERS)}.", everywhere=True,
 )
@@ -167,8 +169,9 @@ _PASSAGES_OF_DOCUMENTS = Need(
 
 @dataclass(frozen=True)
 class RunSpec:
-    """Settings of one run of one model. None for pool, negatives, negative_difficulty, shots or question means the protocol's
-    default. Recorded specs keep the order of the fields.
+    """Settings of one run of one model, in the order in which a run records them.
+
+    None for pool, negatives, negative_difficulty, shots or question means the protocol's default.
     """
 
     # fmt: off
@@ -287,27 +290,28 @@ class RunSpec:
     )
     corpus: str | None = setting(  # None for the known facts in plain sentences
         None, "--corpus", "FILE", "your documents: text, a table, or a folder (default: the known facts)",
-        group=RETRIEVAL, needs=_PASSAGES_OF_DOCUMENTS, export_policy=LAST_PART,
+        group=RETRIEVAL, needs=_DOCUMENTS_NEED_RETRIEVAL, export_policy=LAST_PART,
     )
     corpus_column: str | None = setting(
-        None, "--corpus-column", "NAME", "column of a table with the text (default: text)", group=RETRIEVAL, needs=_PASSAGES
+        None, "--corpus-column", "NAME", "column of a table with the text (default: text)",
+        group=RETRIEVAL, needs=_NEEDS_RETRIEVAL,
     )
     passages: int = setting(
         5, "--passages", "K", "passages shown with a statement",
-        group=RETRIEVAL, bounds=Bounds(1, 20, "number of passages"), needs=_PASSAGES,
+        group=RETRIEVAL, bounds=Bounds(1, 20, "number of passages"), needs=_NEEDS_RETRIEVAL,
     )
-    leave_out: bool = setting(  # see `runs.corpus`
+    leave_out: bool = setting(
         False, "--leave-out-fact", "", "leave out passages that state the fact or name both its ends",
-        group=RETRIEVAL, needs=_PASSAGES_OF_DOCUMENTS,
+        group=RETRIEVAL, needs=_DOCUMENTS_NEED_RETRIEVAL,
     )
     encoder: str = setting(
         f"hf:{ENCODER}", "--encoder", "SPEC", f"for dense: {encoders_in_help()}",
-        group=RETRIEVAL, needs=_PASSAGES, export_policy=OF_MODEL,
+        group=RETRIEVAL, needs=_NEEDS_RETRIEVAL, export_policy=OF_MODEL,
         label="Sentence encoder for “by meaning”: a Hugging Face repository, or a folder on this machine",
     )
     encoder_url: str | None = setting(
         None, "--encoder-url", "URL", "address of that service (default: that of --base-url)",
-        group=RETRIEVAL, needs=_PASSAGES, export_policy=ADDRESS,
+        group=RETRIEVAL, needs=_NEEDS_RETRIEVAL, export_policy=ADDRESS,
     )
     service: ServiceSettings = DEFAULTS  # its key is never recorded
     budget: float | None = setting(
@@ -365,14 +369,14 @@ class RunSpec:
         info="Tick several to compare them over the same facts, a run each; none for the language of the facts.",
     )
 
-    race: str | None = None  # id shared by the runs of a race: asked in step, disease by disease, until it is decided
+    race: str | None = None  # id of a race: its runs are asked in step, disease by disease, until one model leads
     racers: int = setting(0, bounds=Bounds(0, 100, "number of racers"))
-    imported: tuple[str, ...] = setting((), compare=False, export_policy=NOTHING)  # fields from a run's file (`trusted_value`)
+    imported: tuple[str, ...] = setting((), compare=False, export_policy=NOTHING)  # fields that come from a run's file
     # fmt: on
 
     @property
     def writes(self) -> bool:
-        """Returns True if the model writes texts instead of judging statements."""
+        """Returns True if the model writes texts (`task`) instead of judging statements."""
         return self.task is not None
 
     @property
@@ -381,7 +385,7 @@ class RunSpec:
         return self.batch and "batch" not in self.imported
 
     def trusted_value(self, name: str) -> Any:
-        """The value of a field that names a file or an address to open. Raises Mistake if it was imported from a run's file."""
+        """Returns the value of a field with a file or address to open. Raises Mistake if it was imported from a run's file."""
         value = getattr(self, name)
         if name in self.imported and value != getattr(RunSpec, name, None):
             raise Mistake(
@@ -391,18 +395,18 @@ class RunSpec:
         return value
 
     def override(self, **values: Any) -> RunSpec:
-        """A copy with values from a local user, which are trusted even if the rest is imported."""
+        """A copy with other values, which are trusted even if the rest of the spec is imported."""
         return replace(self, **values, imported=tuple(name for name in self.imported if name not in values))
 
     def as_imported(self) -> RunSpec:
-        """A copy with all fields marked as imported."""
+        """A copy that marks all fields as imported from a run's file, so that `trusted_value` refuses them."""
         return replace(self, imported=tuple(field.name for field in dataclasses.fields(self) if field.name != "imported"))
 
     def to_record(self) -> dict[str, Any]:
         """Converts the spec to a dict for JSON, without the service's key and without secrets in addresses."""
         record = dataclasses.asdict(self)
         service = record["service"]
-        del service["key"], service["effort"]  # that is the spec's own
+        del service["key"], service["effort"]  # a spec has its own effort
         service["base_url"] = without_secrets(service["base_url"])
         return {**record, "encoder_url": without_secrets(self.encoder_url)}
 
@@ -427,7 +431,7 @@ def _to_tuples(values: Iterable[Any], are_pairs: bool) -> tuple[Any, ...]:
 
 
 RECORDS = {"spec": RunSpec, "service": ServiceSettings, "placement": Placement}
-"""Dataclasses with settings, by the first part of a field's path."""
+"""First part of a field's path → the dataclass with the field."""
 
 FIELDS: Mapping[str, dataclasses.Field[Any]] = {
     f"{name}.{field.name}": field for name, record in RECORDS.items() for field in dataclasses.fields(record)
@@ -435,21 +439,23 @@ FIELDS: Mapping[str, dataclasses.Field[Any]] = {
 """All fields by path: "spec.limit", "service.timeout"."""
 
 SETTINGS: Mapping[str, Setting] = {path: setting_metadata(field) for path, field in FIELDS.items()}
+"""All fields' metadata, by path."""
 COMPARED: Mapping[str, Setting] = {name: setting for name, setting in settings_by_name(RunSpec).items() if setting.compared}
-"""Fields in which comparable runs agree."""
+"""Name → setting of the fields in which comparable runs agree."""
 
 BOUNDS: Mapping[str, Bounds] = {path: setting.bounds for path, setting in SETTINGS.items() if setting.bounds}
+"""Path of a numeric field → its bounds."""
 
 
 def bounded_numbers(spec: RunSpec) -> Iterator[tuple[str, Any]]:
-    """Path and value of each bounded number of a spec, its service and its placement."""
+    """Yields path and value of each field in BOUNDS."""
     for path in BOUNDS:
         part, _, name = path.partition(".")
         yield path, getattr(spec if part == "spec" else getattr(spec, part), name)
 
 
 def check_numbers(spec: RunSpec) -> None:
-    """Raises Mistake if a number is out of its bounds."""
+    """Raises Mistake if a numeric field is out of its bounds."""
     for path, value in bounded_numbers(spec):
         BOUNDS[path].check(value)
 
@@ -461,21 +467,21 @@ def check_choices(spec: RunSpec) -> None:
 
 
 def changed_settings(spec: RunSpec) -> Iterator[tuple[str, Any, Setting]]:
-    """Name, value and metadata of the fields that differ from their defaults."""
+    """Yields name, value and metadata of the fields that differ from their defaults."""
     for field in dataclasses.fields(spec):
         if (value := getattr(spec, field.name)) != field.default and value is not None:
             yield field.name, value, setting_metadata(field)
 
 
 def check_needs(spec: RunSpec) -> None:
-    """Raises Mistake if a setting contradicts another one."""
+    """Raises Mistake if a changed setting lacks the other settings that it needs (`Setting.needs`)."""
     for _, _, option in changed_settings(spec):
         if option.needs and option.needs.everywhere and not option.needs.is_met(spec):
             raise Mistake(option.needs.problem, option.needs.hint)
 
 
 def reproducing_settings(spec: RunSpec) -> Iterator[tuple[str, Any, Setting]]:
-    """Name, value and metadata of the options that reproduce a run. A service's address is omitted: it implies a key."""
+    """Yields name, value and metadata of the options that reproduce a run; no addresses of services, which need a key."""
     for name, value, option in changed_settings(spec):
         is_used = option.needs is None or option.needs.everywhere or option.needs.is_met(spec)
         is_used = is_used and (name != "encoder" or spec.retrieval == DENSE)
@@ -484,12 +490,12 @@ def reproducing_settings(spec: RunSpec) -> Iterator[tuple[str, Any, Setting]]:
 
 
 def shot_count(spec: RunSpec) -> int:
-    """Maximum number of demonstrations before a statement: the spec's, or the default of its protocol."""
+    """Number of demonstrations before a statement, at most: the spec's, or the default of its protocol."""
     return PROTOCOLS[spec.protocol].shots if spec.shots is None else spec.shots
 
 
 def describe_options(spec: RunSpec, shots: int) -> dict[str, str]:
-    """Descriptions of the unusual settings that change the meaning of scores, by name. shots: number of worked examples."""
+    """Name of a setting → its description, for changed settings that affect the meaning of scores. shots: number in the run."""
     descriptions = {
         "language": f"In {language_names().get(spec.asked_in, spec.asked_in)}" if spec.asked_in != ENGLISH else "",
         "pressure": f"Pushed: {', '.join(PRESSURES.get(kind, kind) for kind in spec.pressure)}" if spec.pressure else "",
@@ -502,9 +508,9 @@ def describe_options(spec: RunSpec, shots: int) -> dict[str, str]:
 
 
 def method_label(spec: RunSpec, pool: str) -> str:
-    """Label of a run's method next to the papers' results, such as "MKJ, sparse retrieval, fact left out".
+    """Label of a run in a table of the papers' results, such as "MKJ, sparse retrieval, fact left out".
 
-    "−LMReph" marks a run without the rephrasing that belongs to the method. pool: the prototype pool of the run.
+    "−LMReph" marks a run that lacks the rephrasing of its method. pool: name of the run's prototype pool.
     """
     protocol = PROTOCOLS[spec.protocol]
     label = protocol.title

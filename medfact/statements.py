@@ -15,14 +15,14 @@ from medfact.facts import Fact, digest
 class Variant:
     """One way of stating a fact."""
 
-    key: str  # the papers' key by structure (`inv+ins+dn`), not a table's printed heading
+    key: str  # built from the steps of the implication, such as `inv+ins+dn`; S1 to S8 in TPEval
     form: str  # key of the affirmed variant: its own, or that of the variant that it negates
-    plain: str  # name for clinicians
+    plain: str  # description for clinicians
     predicate: str  # the paper's predicate form; h is the head, t the tail, x a patient
 
     @property
     def negated(self) -> bool:
-        """Returns True if the variant negates its fact."""
+        """Returns True if the variant states the negation of its fact."""
         return self.key != self.form
 
 
@@ -40,7 +40,7 @@ IMPLICATIONS = _by_key(
     Variant("ins+dn", "ins", "in a patient, denied", "¬(P(h, x) ⇒ Q(x, t))"),
     Variant("inv+ins+dn", "inv+ins", "in a patient, reversed, denied", "¬(Q(x, t) ⇒ P(h, x))"),
 )
-"""Variants of PretextTrans (its Table 1) and of the project's own pool."""
+"""Key → variant, of PretextTrans (its Table 1) and of the project's own pool."""
 
 TRUTH_PRESERVING = _by_key(
     Variant("S1", "S1", "plain", "R(h, t)"),
@@ -52,24 +52,24 @@ TRUTH_PRESERVING = _by_key(
     Variant("S7", "S3", "a patient with only this disease, denied", "¬(Has(h) → P(t))"),
     Variant("S8", "S4", "with it, unlikely only this disease", "¬(¬P(t) → ¬Has(h))"),
 )
-"""Expressions of TPEval (its Table 3): S5 to S8 negate S1 to S4. S4 is the contrapositive of S3, not a converse."""
+"""Key → variant, of TPEval (its Table 3): S5 to S8 negate S1 to S4. S4 is the contrapositive of S3, not a converse."""
 
 WRITTEN = _by_key(*(Variant(f"L{number}", f"L{number}", f"sentence {number}", "") for number in range(1, 9)))
-"""Sentences of LLMEval, written by a model: all affirmed, without a logical structure."""
+"""Key → variant, of LLMEval: sentences written by a model, all affirmed, without a logical structure."""
 
 VARIANTS = {**IMPLICATIONS, **TRUTH_PRESERVING, **WRITTEN}
-"""All variants, in the order of pages and files."""
+"""Key → variant, for all variants, in the order of pages and files."""
 
 FORM_NAMES = {key: variant.plain for key, variant in VARIANTS.items() if not variant.negated and key not in WRITTEN}
-"""Key → plain name of the affirmed variants. Scores by form pool a variant with its negation."""
+"""Key of an affirmed variant → its description. Scores by form pool a variant with its negation."""
 
 UNREADABLE, FAILED, PENDING, ABSENT = -1, -2, -3, -4
-"""Outcome codes in arrays and queries, besides 1 (true) and 0 (false): unreadable reply, failed call, not asked yet, not in the
-run.
+"""Codes of statements without an answer in arrays and queries, besides 1 (True) and 0 (False): the reply is unreadable, the
+call failed, the statement is not asked yet, the run does not have it.
 """
 
 PROTOTYPE = "prototype"
-"""Origin of a statement that is a filled prototype, not rephrased."""
+"""`Statement.origin` of a filled prototype that no model rephrased."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,10 @@ class Statement:
     """A sentence about a fact, with its truth label. Reviews attach to `statement_id`, never to a run."""
 
     fact: Fact
-    pool: str
-    variant: str
+    pool: str  # name of the prototype pool
+    variant: str  # key of VARIANTS
     text: str
-    origin: str = PROTOTYPE
+    origin: str = PROTOTYPE  # or "rephrased by MODEL", or why no model rephrased it
     statement_id: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -90,5 +90,5 @@ class Statement:
 
     @property
     def label(self) -> bool:
-        """Truth of the statement."""
+        """True if the statement is true."""
         return self.fact.positive != VARIANTS[self.variant].negated

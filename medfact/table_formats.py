@@ -10,21 +10,23 @@ from typing import Any
 
 @dataclass(frozen=True)
 class TableFormat:
-    """A table format. Readers and writers are given as `module:function` and imported on use."""
+    """A file format of tables. Reader and writer are named as `module:function` and imported on use."""
 
     reader: str  # (file, limits, required columns) -> `Table`
     writer: str  # (rows, file) -> number of rows written
-    is_text: bool = True  # in one of several encodings
+    is_text: bool = True  # a text file, in one of several encodings
     media_type: str = ""  # of downloads; "" if the page offers none
     is_linked: bool = False  # the page links to it next to each table
 
     @property
     def read(self) -> Callable[..., Any]:
-        return _import_reference(self.reader)
+        """The function that reads a file of this format."""
+        return _import_function(self.reader)
 
     @property
     def write(self) -> Callable[[Iterable[dict[str, Any]], Any], int]:
-        return _import_reference(self.writer)
+        """The function that writes rows to a file of this format, and returns their number."""
+        return _import_function(self.writer)
 
 
 FORMATS = {
@@ -58,23 +60,24 @@ FORMATS = {
 """File ending → format, in the order of messages and documents."""
 
 
-def _import_reference(name: str) -> Callable[..., Any]:
+def _import_function(name: str) -> Callable[..., Any]:
+    """Imports a function by its name `module:function`."""
     module, _, attribute = name.partition(":")
     function: Callable[..., Any] = getattr(import_module(module), attribute)
     return function
 
 
 def describe_endings() -> str:
-    """All endings for a message: ".csv, .tsv, .jsonl, .parquet or .xlsx"."""
+    """Lists all file endings for a message: ".csv, .tsv, .jsonl, .parquet or .xlsx"."""
     *others, last = FORMATS
     return f"{', '.join(others)} or {last}"
 
 
-def media_type(kind: str) -> str:
-    """Media type of a format (`csv`: an ending without its dot); "" if there are no downloads of it."""
-    return FORMATS[f".{kind}"].media_type if f".{kind}" in FORMATS else ""
+def media_type(ending: str) -> str:
+    """Media type of a format; "" if the page offers no downloads in it. ending: without its dot, such as "csv"."""
+    return FORMATS[f".{ending}"].media_type if f".{ending}" in FORMATS else ""
 
 
 def linked_endings() -> list[str]:
-    """Endings of the linked formats, without their dots."""
+    """File endings, without their dots, of the formats that the page links to."""
     return [ending.removeprefix(".") for ending, table_format in FORMATS.items() if table_format.is_linked]

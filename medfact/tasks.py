@@ -1,4 +1,6 @@
-"""A plan as the folder of a task for the Hugging Face library, lm-evaluation-harness or Inspect: table, configuration, page."""
+"""Exports a plan's statements as a task for Hugging Face datasets, lm-evaluation-harness or Inspect: a folder with table,
+configuration and README.md.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,11 @@ from medfact.statements import Statement
 from medfact.store import Plan
 from medfact.version import VERSION
 
-FALSE_MARK = "FALSE (test statement)"
+FALSE_MARK = "FALSE (test statement)"  # after a false statement, for readers
 MAX_EXAMPLES = 4
 """Number of example statements in the README.md of a data set."""
 
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_SIZE_CATEGORIES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 _COLUMNS = """| column | meaning |
 |---|---|
@@ -34,10 +36,10 @@ _COLUMNS = """| column | meaning |
 | `statement_id` | a hash of all of these |
 """
 
-_PROMPT = """| `prompt`, `target` | what a model of plain text gets, and the right answer, as `eval.yaml` says |
+_PROMPT_COLUMNS = """| `prompt`, `target` | what a model of plain text gets, and the right answer, as `eval.yaml` says |
 """
 
-_RUN = {
+_RUN_INSTRUCTIONS = {
     "lm-eval": """In this folder:
 
 ```sh
@@ -63,17 +65,25 @@ prompt as it stands with
 """,
 }
 
-_NOT = """## What this is not
+_WARNING = """## What this is not
 Not a measure of clinical competence, not for clinical use, and nothing to train on: {false} of the statements are
 false on purpose.
 """
 
 
 def task_card(plan: Plan, spec: RunSpec, tool: str) -> str:
-    """Renders the README.md of a task, with the command of a tool. tool: a key of TOOLS."""
+    """Renders the README.md of a task, with the command that runs it. tool: LM_EVAL or INSPECT."""
     joint = "A fact is mastered when all of its statements are judged right (joint accuracy): group the samples by `fact_id`.\n"
     return "\n".join(
-        [_title(plan), *_introduction(plan, spec), "## Run it", _RUN[tool], joint, "## Rows", *_columns_and_warning(plan)]
+        [
+            _title(plan),
+            *_introduction(plan, spec),
+            "## Run it",
+            _RUN_INSTRUCTIONS[tool],
+            joint,
+            "## Rows",
+            *_columns_and_warning(plan),
+        ]
     )
 
 
@@ -84,7 +94,7 @@ def data_set_card(plan: Plan, spec: RunSpec) -> str:
         _title(plan),
         *_introduction(plan, spec),
         "## Columns",
-        columns + _PROMPT,
+        columns + _PROMPT_COLUMNS,
         "## Some of them",
         *_example_lines(plan),
         "",
@@ -94,24 +104,24 @@ def data_set_card(plan: Plan, spec: RunSpec) -> str:
 
 
 def front_matter(plan: Plan, table: str) -> str:
-    """Renders the metadata of a data set for the Hub as YAML. table: path of the file of statements in its folder."""
+    """Renders the YAML block at the start of a README.md, the Hub's metadata of a data set. table: its file of statements."""
     count = len(plan.statements)
     metadata = {
         "pretty_name": f"medfact statements of {_escape_markdown(plan.dataset)}",
         "language": ["en"],
         "task_categories": ["text-classification"],
         "tags": ["medical", "factuality", "medfact"],
-        "size_categories": [next((name for most, name in _SIZES if count < most), "n>1M")],
+        "size_categories": [next((name for most, name in _SIZE_CATEGORIES if count < most), "n>1M")],
         "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": table}]}],
     }
     return f"---\n{yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)}---\n\n"
 
 
 def _columns_and_warning(plan: Plan) -> tuple[str, str]:
-    """Descriptions of the columns, and the warning, both with the share of false statements."""
+    """Renders the table of columns, and the warning; both state the share of false statements."""
     false = sum(not item.statement.label for item in plan.statements)
     share = f"{100 * false / max(len(plan.statements), 1):.0f}%"
-    return _COLUMNS.replace("{false}", share), _NOT.replace("{false}", share)
+    return _COLUMNS.replace("{false}", share), _WARNING.replace("{false}", share)
 
 
 def _title(plan: Plan) -> str:
@@ -119,6 +129,7 @@ def _title(plan: Plan) -> str:
 
 
 def _introduction(plan: Plan, spec: RunSpec) -> Iterator[str]:
+    """Yields lines of Markdown: size and origin of a task, and the notes of its plan."""
     facts = {item.statement.fact.fact_id: item.statement.fact.positive for item in plan.statements}
     true = sum(facts.values())
     yield (
@@ -139,7 +150,7 @@ def _pluralize(number: int, noun: str) -> str:
 
 
 def _example_lines(plan: Plan) -> Iterator[str]:
-    """Yields examples of both labels as a Markdown list; false ones are marked."""
+    """Yields a Markdown list of true and false example statements; the false ones are marked."""
     statements = [item.statement for item in plan.statements]
     for label in (True, False):
         matching = [statement for statement in statements if statement.label is label]
@@ -156,24 +167,24 @@ def _escape_markdown(text: str) -> str:
     return re.sub(r"([`*_\[\]|~$])", r"\\\1", escaped)
 
 
-EVAL_FILE = "eval.yaml"
+EVAL_FILE = "eval.yaml"  # Inspect's description of a data set on the Hub
 
-TASK = "average_accuracy"
-"""Id of the task, named after its score: Inspect does not group by fact, so it cannot count mastered facts."""
+TASK_ID = "average_accuracy"
+"""Id of the task in Inspect, named after its score. Inspect does not group by fact, so it cannot count mastered facts."""
 
-FIRST_WORD = r"\b(True|False)\b"
-"""Pattern by which Inspect parses the answer of a reply."""
+ANSWER_PATTERN = r"\b(True|False)\b"
+"""Regular expression by which Inspect finds the answer in a reply: the first True or False."""
 
 
 def eval_yaml(plan: Plan, fields: Mapping[str, str | Sequence[str]], max_tokens: int) -> str:
-    """Renders `eval.yaml`. fields: the columns of input, target and metadata, in Inspect's terms."""
+    """Renders EVAL_FILE. fields: Inspect's `field_spec`, which names the columns of input, target and metadata."""
     task: dict[str, Any] = {
-        "id": TASK,
+        "id": TASK_ID,
         "config": "default",
         "split": "test",
         "field_spec": dict(fields),
         "solvers": [{"name": "generate", "args": {"max_tokens": max_tokens}}],
-        "scorers": [{"name": "pattern", "args": {"pattern": FIRST_WORD}}],
+        "scorers": [{"name": "pattern", "args": {"pattern": ANSWER_PATTERN}}],
     }
     benchmark = {
         "name": f"medfact: statements of {one_line(plan.dataset)}",
@@ -184,9 +195,9 @@ def eval_yaml(plan: Plan, fields: Mapping[str, str | Sequence[str]], max_tokens:
     return yaml.safe_dump(benchmark, sort_keys=False, allow_unicode=True)
 
 
-LM_EVAL, INSPECT = "lm-eval", "inspect"
+LM_EVAL, INSPECT = "lm-eval", "inspect"  # keys of TOOLS
 
-TABLE = "statements.jsonl"
+TABLE_FILE = "statements.jsonl"  # in a task's folder, for both
 
 _INSPECT_TASK = '''"""Medical statements to judge true or false, written by medfact; README.md says how to run this."""
 
@@ -208,7 +219,7 @@ def medfact() -> Task:
 
 
 def write_task(tool: str, plan: Plan, spec: RunSpec, folder: Path) -> int:
-    """Writes the statements of a plan as a task, with medfact's prompts for models of plain text; returns their number.
+    """Writes the statements of a plan and their plain-text prompts as a task's folder; returns the number of statements.
 
     tool: a key of TOOLS. folder: new or empty.
 
@@ -226,6 +237,7 @@ def write_task(tool: str, plan: Plan, spec: RunSpec, folder: Path) -> int:
 
 
 def _write_data_set(plan: Plan, spec: RunSpec, folder: Path) -> int:
+    """Writes a data set for the Hub: Parquet table, README.md and EVAL_FILE. Returns the number of statements."""
     (folder / "data").mkdir()
     prompts = [prompt_of(item, plan.demonstrations, spec, chat=False) for item in plan.statements]
     rows = [
@@ -239,6 +251,7 @@ def _write_data_set(plan: Plan, spec: RunSpec, folder: Path) -> int:
 
 
 def _write_lm_eval(plan: Plan, spec: RunSpec, folder: Path) -> int:
+    """Writes a multiple-choice task for lm-evaluation-harness. Returns the number of statements."""
     prompts = [prompt_of(item, plan.demonstrations, spec, chat=False) for item in plan.statements]
     rows = [
         {**statement_row(item.statement), "prompt": str(prompt.content), "target": 0 if item.statement.label else 1}
@@ -247,7 +260,7 @@ def _write_lm_eval(plan: Plan, spec: RunSpec, folder: Path) -> int:
     task: dict[str, Any] = {
         "task": "medfact",
         "dataset_path": "json",
-        "dataset_kwargs": {"data_files": {"test": TABLE}},
+        "dataset_kwargs": {"data_files": {"test": TABLE_FILE}},
         "test_split": "test",
         "output_type": "multiple_choice",
         "doc_to_text": "prompt",
@@ -260,10 +273,11 @@ def _write_lm_eval(plan: Plan, spec: RunSpec, folder: Path) -> int:
     }
     (folder / "medfact.yaml").write_text(yaml.safe_dump(task, sort_keys=False, allow_unicode=True), encoding="utf-8")
     (folder / "README.md").write_text(task_card(plan, spec, LM_EVAL), encoding="utf-8")
-    return write_table(rows, folder / TABLE)
+    return write_table(rows, folder / TABLE_FILE)
 
 
 def _write_inspect(plan: Plan, spec: RunSpec, folder: Path) -> int:
+    """Writes a task for Inspect: a Python file, a table, README.md and EVAL_FILE. Returns the number of statements."""
     prompts = [prompt_of(item, plan.demonstrations, spec, chat=False) for item in plan.statements]
     rows: list[Mapping[str, Any]] = [
         {
@@ -276,10 +290,12 @@ def _write_inspect(plan: Plan, spec: RunSpec, folder: Path) -> int:
     ]
     fields = {"input": "input", "target": "target", "metadata": ["id", "metadata"]}
     (folder / EVAL_FILE).write_text(eval_yaml(plan, fields, prompts[0].max_tokens), encoding="utf-8")
-    (folder / "medfact_task.py").write_text(_INSPECT_TASK.format(table=TABLE, tokens=prompts[0].max_tokens), encoding="utf-8")
-    (folder / "README.md").write_text(front_matter(plan, TABLE) + task_card(plan, spec, INSPECT), encoding="utf-8")
-    return write_table(map(dict, rows), folder / TABLE)
+    (folder / "medfact_task.py").write_text(
+        _INSPECT_TASK.format(table=TABLE_FILE, tokens=prompts[0].max_tokens), encoding="utf-8"
+    )
+    (folder / "README.md").write_text(front_matter(plan, TABLE_FILE) + task_card(plan, spec, INSPECT), encoding="utf-8")
+    return write_table(map(dict, rows), folder / TABLE_FILE)
 
 
 TOOLS = {"datasets": _write_data_set, LM_EVAL: _write_lm_eval, INSPECT: _write_inspect}
-"""Tool → the function that writes its folder."""
+"""Name of a tool → the function that writes a task's folder for it."""

@@ -1,4 +1,4 @@
-"""Sentences for people, by name: `assets/words.yaml`, where each has named slots."""
+"""Sentences for users, by name, from `assets/words.yaml`. A sentence may have slots in braces."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -11,7 +11,7 @@ WORDS = ASSETS / "words.yaml"
 
 @cache
 def sentences() -> dict[str, str]:
-    """Dotted name → sentence, such as "race.decided" → "Decided: {lead}, after {diseases} ({counted})."."""
+    """Loads all sentences: dotted name → text, such as "race.decided" → "Decided: {lead}, after {diseases} ({counted})."."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -19,6 +19,7 @@ def sentences() -> dict[str, str]:
 
 
 def _flatten(prefix: str, words: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yields dotted name and text of each sentence in nested mappings."""
     for name, value in words.items():
         if isinstance(value, Mapping):
             yield from _flatten(f"{prefix}{name}.", value)
@@ -32,6 +33,6 @@ def say(name: str, /, **slots: object) -> str:
 
 
 def sayings(prefix: str, /) -> dict[str, str]:
-    """Returns the sentences under a name, by their own names: "diagnosis" → {"blind": …, "yes": …}. They have no slots."""
+    """Returns the sentences of a group, by their names in it: "diagnosis" → {"blind": …, "yes": …}. Slots stay unfilled."""
     start = f"{prefix}."
     return {name.removeprefix(start): text for name, text in sentences().items() if name.startswith(start)}

@@ -69,7 +69,7 @@ def unconfigured_log() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def not_restricted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that serves visitors in this process restricts no other test."""
-    monkeypatch.setattr(limits, "_restricts", False)
+    monkeypatch.setattr(limits, "_restricted_by_default", False)
 
 
 @pytest.fixture(autouse=True)

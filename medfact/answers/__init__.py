@@ -1,4 +1,4 @@
-"""Prompts for questions and instructions, and the parsing of replies."""
+"""Prompts that ask about statements or for texts, and the parsing of replies."""
 
 from medfact.answers.prompts import CHOICES, FORMATS, INSTRUCTIONS, Demonstration, QuestionFormat, make_prompt
 from medfact.answers.reading import READINGS, read_answer

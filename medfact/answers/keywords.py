@@ -1,6 +1,7 @@
-"""Parses the claim that a keyword makes in a reply: its subject, firmness and negation; or none if the reply is undecided.
+"""Parses the claim that a keyword ("true", "incorrect", …) makes about the statement in a clause of a reply.
 
-The phrases are data in `phrases.yaml`.
+The parser finds the keyword's subject, negations and hedges with regular expressions. Their phrases are data in `phrases.yaml`,
+where comments explain each group.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ def _alternation(phrases: list[str]) -> str:
 
 
 def _compile_pattern(name: str) -> re.Pattern[str]:
+    """Compiles a group of phrases from `phrases.yaml`."""
     group: dict[str, Any] = _DATA["patterns"][name]
     return re.compile(group.get("begin", r"\b") + _alternation(group["phrases"]) + group.get("end", r"\b"), FLAGS)
 
@@ -31,20 +33,20 @@ def _compile_pattern(name: str) -> re.Pattern[str]:
 # ---------------------------------------------------------------------------------------------------------- keywords
 
 _SAYS_TRUE = re.compile(rf"(?:true|entailed|correct|yes|{_alternation(_DATA['says_true'])})\Z", FLAGS)
-KEYWORD = re.compile(rf"\b(?:{WORDS}|{_alternation(_DATA['says_true'])}|{_alternation(_DATA['says_false'])})\b", FLAGS)
-"""The papers' keywords, and synonyms."""
+KEYWORD_PATTERN = re.compile(rf"\b(?:{WORDS}|{_alternation(_DATA['says_true'])}|{_alternation(_DATA['says_false'])})\b", FLAGS)
+"""The papers' keywords (True and False words), and synonyms."""
 
 PLAIN = frozenset(_DATA["plain"])
-"""Keywords whose subject, as predicates, is a statement; others may have any subject ("the dose is wrong")."""
+"""Keywords that, as predicates, always have a statement as their subject; others may have any ("the dose is wrong")."""
 
 _VERB = re.compile(r"(?:(?:dis)?agree|concur|holds?|checks?)\b", FLAGS)
-"""Keywords with a subject and without a copula."""
+"""Keywords that are verbs: their subject needs no copula."""
 
 # ------------------------------------------------------------------------------------------- the subject of a keyword
 
 ABOUT_THE_STATEMENT = _compile_pattern("about_the_statement")
 OPENS_WITH_IT = re.compile(rf"\W*{_alternation(['@statement@'])}\b", FLAGS)
-ITS_NOUN = _compile_pattern("its_noun")
+STATEMENT_NOUN_AFTER = _compile_pattern("its_noun")
 ATTRIBUTE = _compile_pattern("attribute")
 PART_OF_A_WORD = re.compile(r"-\w|\s+\d", FLAGS)
 """Text after a keyword that makes it part of a name or an idiom ("false positive", "no doubt")."""
@@ -52,45 +54,50 @@ PART_OF_A_WORD = re.compile(r"-\w|\s+\d", FLAGS)
 FOLLOWS = re.compile(
     rf"[\"'”)\]}}>|\s]*(?:\Z|[.,;:!?\n(\[{{–—|/✅❌✓✗<&…-]|{_alternation(['@follows@'])}\b)|(?-i:[A-Z])", FLAGS
 )
-"""Text that may follow a keyword about the statement; a noun would make it an attribute ("a true symptom")."""
+"""Text that may follow a keyword about the statement; not a noun, whose attribute the keyword would be ("a true symptom")."""
 
 # --------------------------------------------------------------------------------------------- leading words and negation
 
 _LEADING = frozenset(_DATA["leading"].replace("’", "'").split())
-LINK = re.compile(r"[a-z]+(?:'[a-z]+)?|,(?!\s*(?:or|nor|and)\b)|[(:–—]", FLAGS)
-"""A word, or a sign that ends the backward scan from a keyword."""
+WORD_OR_STOP = re.compile(r"[a-z]+(?:'[a-z]+)?|,(?!\s*(?:or|nor|and)\b)|[(:–—]", FLAGS)
+"""A word before a keyword, or a punctuation mark that ends the leading words."""
 
 PARENTHESES = _compile_pattern("parentheses")
 
 
 def is_leading_word(word: str) -> bool:
-    """Returns True for a word that introduces a keyword; other words are content of the statement ("gout")."""
+    """Returns True for a function word or adverb, which may lead to a keyword; other words ("gout") are content."""
     word = word.lower()
     return word in _LEADING or word.endswith("ly")
 
 
-_SURE, _FLATLY_NOT, _DENIAL = _compile_pattern("sure"), _compile_pattern("flatly_not"), _compile_pattern("denial")
+_NEUTRAL_IDIOM, _EMPHATIC_NEGATION, _NEGATION = (
+    _compile_pattern("sure"),
+    _compile_pattern("flatly_not"),
+    _compile_pattern("denial"),
+)
 NEGATED_AFTER = _compile_pattern("denied_after")
 NOT_ALL_AFTER = _compile_pattern("not_all_after")
 
 
 def normalize_negations(words: str) -> str:
-    """Removes neutral idioms ("no doubt") and replaces emphatic negations by "not"."""
-    return _FLATLY_NOT.sub(" not ", _SURE.sub(" ", words))
+    """Removes neutral idioms that look like negations ("no doubt") and replaces emphatic negations by "not"."""
+    return _EMPHATIC_NEGATION.sub(" not ", _NEUTRAL_IDIOM.sub(" ", words))
 
 
 def count_negations(words: str) -> int:
-    """Number of negations before a keyword; two cancel out."""
-    return len(_DENIAL.findall(normalize_negations(words)))
+    """Counts the negations in the words before a keyword; the caller lets two cancel out."""
+    return len(_NEGATION.findall(normalize_negations(words)))
 
 
 # ------------------------------------------------------------------------------------------------------- hedges
 
+# comments in `phrases.yaml` explain these groups
 OPEN = _compile_pattern("open")
 REFUSAL, REFUSED_AFTER = _compile_pattern("refusal"), _compile_pattern("refused_after")
 DECLINES = _compile_pattern("declines")
 NO_ANSWER_BEFORE = re.compile(rf"{REFUSAL.pattern}|\bwhether\b", FLAGS)
-"""Text before a label without an answer."""
+"""Text before a label ("answer:") which shows that no answer follows."""
 
 OPEN_AFTER, CONDITION_AFTER = _compile_pattern("open_after"), _compile_pattern("condition_after")
 TO_SAY, TO_SAY_FIRMLY = _compile_pattern("to_say"), _compile_pattern("to_say_firmly")
@@ -102,7 +109,9 @@ OWN_SPEECH = re.compile(
     r"|\b(?:the|an?|your|its|correct|right|wrong|final|negative|above|original|no|full|whole|first|second|my|our)\s*\Z",
     FLAGS,
 )
-"""Subject of a verb of speech: the model itself, or its evidence; or an article, so that the verb is a noun ("the claim")."""
+"""Text before a verb of speech that makes the claim the model's: the subject is the model, or its evidence; or an article
+precedes, so that the "verb" is a noun ("the claim").
+"""
 
 ODDS_AFTER = re.compile(
     r"[\"'\s]*(?:[:=|]|\bat\b|\bwith\s+(?:a\s+)?probability(?:\s+of)?)\s*[\"']?(?:0?\.\d|1\.0|\d+(?:\.\d+)?\s*%|[01]\b)", FLAGS
@@ -116,13 +125,15 @@ ODDS_BEFORE = re.compile(
 ODDS_OF_BOTH = re.compile(
     r"\b(?:true|false)\b\W{0,4}\d+(?:\.\d+)?\s?%?[^.!?\n]{0,20}\b(?:true|false)\b\W{0,4}\d+(?:\.\d+)?", FLAGS
 )
-"""Probabilities in place of an answer."""
+"""Probabilities in place of an answer: after a keyword, before it, and of both keywords."""
 
-EXPLICIT, MEANT, RESTATED, ASIDE = range(4)
-"""Firmness of a claim, descending, by its subject: the statement by name; "it", or none; its content; in a side clause."""
+EXPLICIT, IMPLICIT, RESTATED, ASIDE = range(4)
+"""Firmness of a claim, the firmest first. Its subject is: the statement by name; "it", or none; the statement's content;
+anything, in a side clause.
+"""
 
 _MAX_WORDS, _MAX_BEFORE, _MAX_AFTER = 40, 400, 200
-"""Context of a keyword, in words and characters."""
+"""Maximum context of a keyword: leading words, and characters before and after it."""
 
 # ---------------------------------------------------------------------------------------------------- text before a keyword
 
@@ -133,20 +144,20 @@ _PREDICATE = re.compile(
     r"|\s+(?:in\s+fact|of\s+course|in\s+all\s+\w+|to\s+be)){0,7}\s*\Z",
     FLAGS,
 )
-"""A copula without a new subject after it: the keyword is a predicate."""
+"""A copula without a new subject after it, at the end of the text before a keyword: the keyword is a predicate."""
 
-_NAMED = re.compile(r"\b(?:as|called?|considered?|deem(?:ed)?|judged?|rated?|find|found)\b(?:\s+\w+)?\s*\Z", FLAGS)
+_NAMING_VERB = re.compile(r"\b(?:as|called?|considered?|deem(?:ed)?|judged?|rated?|find|found)\b(?:\s+\w+)?\s*\Z", FLAGS)
 _ARTICLE = re.compile(r"\b(?:an?|the|any|this|my|our|your|some)\s*\Z", FLAGS)
-_EXCLAIMED = re.compile(
+_EXCLAMATION = re.compile(
     r"\W*+(?:(?:an?|the|that|pure|common|popular|widespread|classic|medical|complete|total|utter|sheer|absolute|very|quite|plain|just"
     r"|simply|not|another|\w+ly)\s++)*+\Z",
     FLAGS,
 )
-_ALONE = " \n\t\"'“([{<>-–—|:=,.1234567890)✅❌✓✗🚫"
-_SECOND_HALF = re.compile(r"\w-\Z")
+_INSIGNIFICANT = " \n\t\"'“([{<>-–—|:=,.1234567890)✅❌✓✗🚫"
+_HYPHENATED = re.compile(r"\w-\Z")
 _PRONOUN = re.compile(r"\b(?:it|its|this|that|these|which|i|we|mine)\b|'s\b", FLAGS)
-_READER = re.compile(r"\byou\b", FLAGS)
-_A_PART = re.compile(r"\b(?:part|half|portion|aspect|premise|step|point)s?\b[^,]{0,40}\Z", FLAGS)
+_SECOND_PERSON = re.compile(r"\byou\b", FLAGS)
+_PART_OF_STATEMENT = re.compile(r"\b(?:part|half|portion|aspect|premise|step|point)s?\b[^,]{0,40}\Z", FLAGS)
 _IS_A_FACT = re.compile(
     r"\b(?:an?|the|no|any|known|of|\w+ly)(?:\s+(?:well-)?(?:established|known|medical|proven))?\s*\Z", FLAGS
 )
@@ -156,43 +167,43 @@ _OPPOSITE = re.compile(
     r"(?:is|holds|would\s+be)\s*\Z",
     FLAGS,
 )
-_JUST_DENIED = re.compile(r"(?:\b(?:not|never)|n't)\s+\w+\s*\Z", FLAGS)
+_NEGATED_ADVERB = re.compile(r"(?:\b(?:not|never)|n't)\s+\w+\s*\Z", FLAGS)
 _SUBJECT = re.compile(r"\b(?:it|this|that|is|are|was|were|i|we)\b|'s\b", FLAGS)
 _LEADS_TO_CONTENT = re.compile(r"\b(?:that|how|why|to|call|say|consider|deem|declare|mark|rate|label)\s*\Z", FLAGS)
-_OWN = re.compile(r"\W*(?:(?:but|and|so|as\s+an\s+ai)\W+)?(?:i|we|nobody|no\s+one|there)\b", FLAGS)
+_FIRST_PERSON = re.compile(r"\W*(?:(?:but|and|so|as\s+an\s+ai)\W+)?(?:i|we|nobody|no\s+one|there)\b", FLAGS)
 
 # ----------------------------------------------------------------------------------------------------- text after a keyword
 
-_RESTATES = re.compile(r"\s+(?:that|to|of)\b(?!\s+(?:statement|say))", FLAGS)
-_TO_SAY_SO = re.compile(r"\s+to\s+(?:\w+ly\s+)?(?:say|claim|call|state|describe|conclude|consider)\b", FLAGS)
-_OF_IT = re.compile(
+_CONTENT_AFTER = re.compile(r"\s+(?:that|to|of)\b(?!\s+(?:statement|say))", FLAGS)
+_TO_SAY_AFTER = re.compile(r"\s+to\s+(?:\w+ly\s+)?(?:say|claim|call|state|describe|conclude|consider)\b", FLAGS)
+_NO_OTHER_OBJECT = re.compile(
     r"\s*(?:\Z|[.,!:;–—-]|with\s+(?:the|this|that|it|your)\b|on\s+(?:this|that)\b|here\b|under\b|medically\b)", FLAGS
 )
-_CLOSES = re.compile(r"[\s\"'”)\]]*(?:\Z|[.!])")
-_ENDS = re.compile(r"[\s\"'”)\]]*(?:\Z|[.,!?:;–—-])")
+_SENTENCE_END_AFTER = re.compile(r"[\s\"'”)\]]*(?:\Z|[.!])")
+_PUNCTUATION_AFTER = re.compile(r"[\s\"'”)\]]*(?:\Z|[.,!?:;–—-])")
 
 
 class Clause(NamedTuple):
-    """A clause of a sentence."""
+    """A clause of a reply, with the rest of its sentence."""
 
     start: int  # index in the reply
     text: str
-    before: str  # the sentence before it
-    after: str  # the sentence after it
-    contrasts: int  # number of "but" or "so" before it
+    before: str  # text of its sentence before it
+    after: str  # text of its sentence after it
+    contrasts: int  # number of contrasts ("but", "so") in the reply before it
     is_subordinate: bool  # a reason or a concession
     declined: bool  # an earlier sentence declines to answer
 
 
 class Claim(NamedTuple):
-    """The answer that a keyword asserts, and its firmness."""
+    """The answer that a keyword asserts."""
 
-    firmness: int
+    firmness: int  # EXPLICIT to ASIDE
     answer: bool
 
 
 def read_claim(clause: Clause, keyword: re.Match[str]) -> Claim | None:
-    """Parses the claim of a keyword about the statement; None if it has another subject or is hedged."""
+    """Parses the claim of a keyword about the statement; None if the keyword has another subject or is hedged."""
     before = clause.text[: keyword.start()][-_MAX_BEFORE:]
     after = clause.text[keyword.end() :][:_MAX_AFTER]
     introduction, chain = _leading_words(before)
@@ -214,8 +225,12 @@ def read_claim(clause: Clause, keyword: re.Match[str]) -> Claim | None:
 
 
 def _leading_words(before: str) -> tuple[str, str]:
-    """Leading words at the start of a clause, if they introduce content, and those directly before a keyword."""
-    words = [*LINK.finditer(before)]
+    """Splits off the leading words of a clause.
+
+    Returns those at its start, "" unless they introduce content ("I doubt that"), and the chain of those directly before a
+    keyword.
+    """
+    words = [*WORD_OR_STOP.finditer(before)]
     start = len(words)
     while start and len(words) - start < _MAX_WORDS and is_leading_word(words[start - 1].group()):
         start -= 1
@@ -226,35 +241,37 @@ def _leading_words(before: str) -> tuple[str, str]:
             break
         end = word.end()
     introduction = before[:end]
-    return introduction if _OWN.match(before) or _LEADS_TO_CONTENT.search(introduction) else "", chain
+    return introduction if _FIRST_PERSON.match(before) or _LEADS_TO_CONTENT.search(introduction) else "", chain
 
 
 def _is_adverb_negated(before: str, chain: str) -> bool:
-    """Returns True for "not" before an adverb that is not a leading word."""
-    return _JUST_DENIED.search(before[: len(before) - len(chain)]) is not None and not _SUBJECT.search(chain)
+    """Returns True if the last word in front of `chain` is negated ("not X"), and `chain` has no subject of its own."""
+    return _NEGATED_ADVERB.search(before[: len(before) - len(chain)]) is not None and not _SUBJECT.search(chain)
 
 
 # ------------------------------------------------------------------------------------------------------------- firmness
 
 
 def _firmness(word: str, before: str, after: str, chain: str) -> int | None:
-    """Firmness of a keyword's claim; None if its subject is not the statement."""
-    if _SECOND_HALF.search(before):
+    """Firmness of a keyword's claim; None if its subject is not the statement. chain: as of `_leading_words`."""
+    if _HYPHENATED.search(before):
         return None
-    alone = not before.strip(_ALONE) or (before.rstrip(" \"'“").endswith((":", "–", "—")) and _CLOSES.match(after) is not None)
+    alone = not before.strip(_INSIGNIFICANT) or (
+        before.rstrip(" \"'“").endswith((":", "–", "—")) and _SENTENCE_END_AFTER.match(after) is not None
+    )
     if word in {"yes", "no"}:
-        is_separate = _ENDS.match(after) or (alone and _PRONOUN.match(after.lstrip()))
+        is_separate = _PUNCTUATION_AFTER.match(after) or (alone and _PRONOUN.match(after.lstrip()))
         return RESTATED if is_separate and (chain or alone) else None
     if _VERB.match(word):
         return _firmness_of_verb(word, after, chain)
-    exclaimed = alone or _EXCLAIMED.match(before) is not None
+    exclaimed = alone or _EXCLAMATION.match(before) is not None
     predicate = exclaimed or _PREDICATE.search(before) is not None
-    if ITS_NOUN.match(after):
+    if STATEMENT_NOUN_AFTER.match(after):
         return EXPLICIT if predicate or _ARTICLE.search(chain) else None
     if ATTRIBUTE.match(after) or PART_OF_A_WORD.match(after):
         return None
     if word in {"fact", "truth"}:
-        return MEANT if _IS_A_FACT.search(before) and (_PREDICATE.search(before) or count_negations(chain)) else None
+        return IMPLICIT if _IS_A_FACT.search(before) and (_PREDICATE.search(before) or count_negations(chain)) else None
     is_attribute = FOLLOWS.match(after) is None and (exclaimed or _is_attributive(before, predicate))
     if is_attribute or (word not in PLAIN and not predicate):
         return None
@@ -262,31 +279,32 @@ def _firmness(word: str, before: str, after: str, chain: str) -> int | None:
 
 
 def _is_attributive(before: str, predicate: bool) -> bool:
-    """Returns True if a keyword before a noun describes that noun ("a true symptom")."""
-    return not predicate or (_ARTICLE.search(before) or _NAMED.search(before)) is not None
+    """Returns True if a keyword before a noun is its attribute ("a true symptom")."""
+    return not predicate or (_ARTICLE.search(before) or _NAMING_VERB.search(before)) is not None
 
 
 def _firmness_of_verb(word: str, after: str, chain: str) -> int | None:
-    """Firmness of a verb that is a keyword, as in "I agree" and "it holds up"; None if its subject is another."""
+    """Firmness of a keyword that is a verb, as in "I agree" and "it holds up"; None if its subject is another."""
     if word.endswith(("agree", "concur")):
-        return MEANT if re.search(r"\b(?:i|we)\b", chain, FLAGS) and _OF_IT.match(after) else None
+        return IMPLICIT if re.search(r"\b(?:i|we)\b", chain, FLAGS) and _NO_OTHER_OBJECT.match(after) else None
     has_subject = _PRONOUN.search(chain) or ABOUT_THE_STATEMENT.search(chain)
-    return MEANT if _OF_IT.match(after) and has_subject else None
+    return IMPLICIT if _NO_OTHER_OBJECT.match(after) and has_subject else None
 
 
 def _firmness_of_predicate(word: str, before: str, after: str, chain: str, *, alone: bool) -> int | None:
-    if _TO_SAY_SO.match(after):
+    """Firmness of a keyword that is a predicate. alone: no subject precedes it."""
+    if _TO_SAY_AFTER.match(after):
         return ASIDE
-    if _RESTATES.match(after):
+    if _CONTENT_AFTER.match(after):
         return RESTATED
     if _HYPOTHETICAL.search(before):
         return None
     if ABOUT_THE_STATEMENT.search(before) or OPENS_WITH_IT.match(before):
         return EXPLICIT
-    if _READER.search(chain) or _A_PART.search(before):
+    if _SECOND_PERSON.search(chain) or _PART_OF_STATEMENT.search(before):
         return ASIDE
     if alone or _PRONOUN.search(chain) or not before[: len(before) - len(chain)].strip():
-        return MEANT
+        return IMPLICIT
     return RESTATED if word in PLAIN else None
 
 
@@ -294,7 +312,10 @@ def _firmness_of_predicate(word: str, before: str, after: str, chain: str, *, al
 
 
 def _is_hedged(clause: Clause, before: str, after: str, leading: tuple[str, str]) -> bool:
-    """Returns True if a condition, odds, hearsay, possibility or refusal applies to a keyword."""
+    """Returns True if a condition, probability, hearsay, possibility or refusal applies to a keyword.
+
+    leading: the leading words at the start of the clause and before the keyword, as of `_leading_words`.
+    """
     sentence = (clause.before + before)[-_MAX_BEFORE:]
     return bool(
         _is_conditional(sentence, after + clause.after[:_MAX_AFTER])
@@ -310,6 +331,7 @@ def _is_hedged(clause: Clause, before: str, after: str, leading: tuple[str, str]
 
 
 def _is_conditional(before: str, after: str) -> bool:
+    """Returns True if the claim of a keyword depends on a condition."""
     condition = CONDITION_AFTER.match(after)
     if condition and not IDIOM_OF_IF.match(after.lstrip(" ,;:")):
         return True

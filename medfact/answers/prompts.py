@@ -24,7 +24,7 @@ CHOICES = (("True", "Yes"), ("False", "No"))
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A few-shot example: a statement's text with its label."""
+    """A few-shot example: a statement with its label."""
 
     text: str
     label: bool
@@ -36,23 +36,23 @@ class QuestionFormat:
 
     question: str  # about one statement
     source: str = ""  # paper, and place in it
-    answer: str = " {word}\n"  # after a question in a demonstration; stripped, a turn of a chat
-    words: tuple[str, str] = ("True", "False")  # answers of a demonstration
+    answer: str = " {word}\n"  # reply of a demonstration in plain text; a chat strips it
+    words: tuple[str, str] = ("True", "False")  # {word} of a true and of a false demonstration
     preface: str = ""  # opening text: once in a plain prompt, in each question of a chat
     full_stop: bool = False  # keeps the full stop of a statement
-    chat: bool = True  # sends messages to chat models; else plain text
+    chat: bool = True  # chat models get messages; False: they get plain text too
     stop: str = ""  # stop sequence of plain text
     shots_stop: str = "\n"  # stop sequence after demonstrations
-    max_tokens: int = REPLY_TOKENS  # of a reply, for all models
-    enough_tokens: int = 16  # see `Prompt`; for plain text
-    writes: bool = False  # the reply is a text to use, not an answer
+    max_tokens: int = REPLY_TOKENS  # of a reply
+    enough_tokens: int = 16  # of a reply to plain text, which does not end by itself (`Prompt.enough_tokens`)
+    writes: bool = False  # the reply is a text, not an answer
     documents: str = ""  # heading of retrieved passages; "" if the format has no place for them
     choices: tuple[tuple[str, ...], tuple[str, ...]] = CHOICES  # True and False words whose probabilities are read
     reader: Callable[[str], ReadAnswer] | None = None  # parses replies; None: by the method's reading
     settles: Callable[[str], bool] = is_settled  # returns True if a reply opens with its final answer
 
     def reply(self, label: bool) -> str:
-        """Formats the answer of a demonstration."""
+        """Formats the reply of a demonstration with this label."""
         return self.answer.format(word=self.words[0 if label else 1])
 
     def ask(self, text: str, passages: Sequence[str] = ()) -> str:
@@ -63,6 +63,7 @@ class QuestionFormat:
 
 
 def _parse_format(fields: Mapping[str, Any], **common: Any) -> QuestionFormat:
+    """Parses an entry of `instructions.yaml`. common: fields that all entries share."""
     question = "".join(fields["question"])
     return QuestionFormat(**{**fields, **common, "question": question, "words": tuple(fields.get("words", ("True", "False")))})
 
@@ -72,19 +73,19 @@ _DATA = yaml.safe_load((ASSETS / "instructions.yaml").read_text(encoding="utf-8"
 FORMATS = {name: _parse_format(fields) for name, fields in _DATA["questions"].items()}
 """Formats of questions about statements, by name."""
 
-PAPER, WITH_DOCUMENTS = "paper", "mkj-documents"
+PAPER, WITH_DOCUMENTS = "paper", "mkj-documents"  # keys of FORMATS
 
 REPHRASE, RETRY, FINAL_RETRY = "rephrase", "rephrase-again", "rephrase-last"
-LLM_EVAL, LLM_EVAL_STATEMENTS = "llmeval", 8
-"""LLMEval, and its number of statements about a fact."""
+LLM_EVAL, LLM_EVAL_STATEMENTS = "llmeval", 8  # and its number of statements per fact
 
 TERMS, TEMPLATE, TEMPLATES = "terms", "template", "templates"
+"""Keys of INSTRUCTIONS."""
 
 INSTRUCTIONS = {name: _parse_format(fields, full_stop=True, writes=True) for name, fields in _DATA["instructions"].items()}
 """Formats of instructions to write a text, by name."""
 
 CONFIDENCE_QUESTION: str = _DATA["confidence"]["question"]
-"""Question of the second turn, for a stated P(True)."""
+"""Question of the second turn, in which the model states its P(True)."""
 
 
 def make_prompt(
@@ -99,9 +100,10 @@ def make_prompt(
     """Makes the prompt for a statement.
 
     Args:
-        passages: retrieved texts, best first; only a question with documents shows them.
-        chat: whether the model takes messages. question: a key of FORMATS, or a format. reading: a key of READINGS; all but the
-            committed one need the complete reply.
+        chat: True if the model takes chat messages, False if it continues plain text.
+        question: a key of FORMATS, or a format.
+        reading: a key of READINGS. All except COMMITTED need the complete reply.
+        passages: retrieved texts, best first; only a format with `documents` shows them.
     """
     record, text = (None, statement) if isinstance(statement, str) else (statement, statement.text)
     layout = FORMATS[question] if isinstance(question, str) else question
@@ -130,17 +132,18 @@ def make_prompt(
 
 @lru_cache(maxsize=64)
 def _parsers(read: Callable[[str], ReadAnswer]) -> tuple[Callable[[str], int | None], Callable[[str], bool | None]]:
-    """Parsers of a reply's position and answer by a reading. Cached: prompts with the same reading must compare equal."""
+    """Parsers of the index of a reply's deciding word, and of its answer. Cached, so that equal prompts compare equal."""
     return partial(parse_position, read), partial(parse_answer, read)
 
 
 def _no_answer(reply: str) -> None:
+    """Parser of replies that are texts, not answers."""
     return None
 
 
 @lru_cache(maxsize=1024)
 def _shots_text(layout: QuestionFormat, demonstrations: tuple[Demonstration, ...]) -> str:
-    """Formats demonstrations as plain text, the common prefix of a group of prompts."""
+    """Formats demonstrations as plain text: the prefix that a group of prompts shares."""
     return "".join(layout.ask(shot.text) + layout.reply(shot.label) for shot in demonstrations)
 
 

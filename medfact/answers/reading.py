@@ -31,15 +31,17 @@ from medfact.answers.reply_text import (
 from medfact.models.thinking import end_of_thinking, without_thinking
 
 MAX_CACHED_LENGTH = 200
-"""Maximum length of a reply whose answer is cached."""
+"""Maximum length, in characters, of a reply whose answer is cached."""
 
 COMMITTED, KEYWORD, LAST_WORD = "committed", "keyword", "last-word"
+"""Names of the readings: the project's own, PretextTrans', and MKJ's."""
 
 _MAX_CORRECTIONS, _MAX_KEYWORDS, _MAX_BEFORE_LABEL = 5, 60, 400
+"""Maximum number of corrections and keywords that are parsed, the last ones, and of characters before a label."""
 
 # ---------------------------------------------------------------------------------------------------- ignored parts
 
-_UNCHOSEN = re.compile(r"~~.*?~~|(?:\[ \]|[☐□⬜])\s*\w+", FLAGS)
+_UNSELECTED = re.compile(r"~~.*?~~|(?:\[ \]|[☐□⬜])\s*\w+", FLAGS)
 _RUN_ON = re.compile(
     r"(?<=\S)(?=\s*?\n)\s++Statement\s*:(?!\W*(?:true|false|correct|incorrect)\b\W*(?:\n|\Z)).*", re.DOTALL | FLAGS
 )
@@ -52,7 +54,7 @@ _ECHO = re.compile(
     FLAGS,
 )
 _QUOTED = re.compile(r"[\"“](?:[^\"“”\s]{1,40}[^\S\n]+){3,80}[^\"“”\s]{1,40}[\"”]")
-_FIELD = re.compile(r"[\"']\w+[\"']\s*:\s*(?:true|false|null)\b", FLAGS)
+_BOOLEAN_FIELD = re.compile(r"[\"']\w+[\"']\s*:\s*(?:true|false|null)\b", FLAGS)
 _IN_CASES = r"(?:in|for|if|when|with|under)"
 _REJECTED = re.compile(
     r"\b(?:rather\s+than|instead\s+of|as\s+opposed\s+to|than|over)\s+(?:that\s+)?"
@@ -64,7 +66,7 @@ _REJECTED = re.compile(
     r"|\b(?:true|false)\b[^.!?\n]{0,60}\bnor\b[^.!?\n]{0,60}\b(?:true|false)\b",
     FLAGS,
 )
-"""A rejected alternative, or both alternatives at once."""
+"""A rejected alternative ("rather than false"), or both alternatives at once ("neither true nor false")."""
 
 # ------------------------------------------------------------------------------------------------- explicit answers
 
@@ -77,7 +79,7 @@ _CORRECTED = re.compile(
 )
 """A correction: the text after it replaces the text before it."""
 
-_BOTH = re.compile(
+_BOTH_ANSWERS = re.compile(
     r"\W*(?:true|yes)\b\W+(?:false|no)\b\W*\Z|\W*(?:false|no)\b\W+(?:true|yes)\b\W*\Z|\W*(?:yes\s+and\s+no|no\s+and\s+yes)\b",
     FLAGS,
 )
@@ -105,22 +107,22 @@ _LABELLED = re.compile(
     FLAGS,
 )
 _AND_THE_OTHER = re.compile(rf"\W{{0,20}}(?:and|or|,|/)\W{{0,20}}(?:{WORDS})\b", FLAGS)
-_ASKED = re.compile(
+_ANSWERED_QUESTION = re.compile(
     r"(?:\A|\n|[.!?]\s)\W*+(?:(?:is\s+(?:it|this|that|the\s+statement)\s+)?(?P<word>true|false)\?[\"'”*\s]*"
     r"(?P<reply>no\b|not\b|hardly|never|(?:i\s+think|certainly|absolutely|definitely|surely|of\s+course|clearly|obviously)\s+not\b"
     r"|yes\b|indeed\b|certainly\b|absolutely\b|definitely\b|of\s+course\b)|)",
     FLAGS,
 )
-"""Also matches other sentence starts, without a word, so that matching stays linear."""
+"""A question with its reply ("True? Certainly not"). Also matches other sentence starts, so that matching takes linear time."""
 
-_DENIES = re.compile(r"no|hardly|never|(?:\w+\s+){1,2}not", FLAGS)
-_TAGGED = re.compile(
+_NEGATIVE_REPLY = re.compile(r"no|hardly|never|(?:\w+\s+){1,2}not", FLAGS)
+_TAGGED_ANSWER = re.compile(
     r"<(?:answer|final_answer|verdict|label|judge?ment|conclusion|result)>"
     r"[\s\"'*]{0,20}(?:(?:the\s+statement|it)\s+is\s+)?\b(?P<word>true|false)\b(?!\s*(?:or|and|/))",
     FLAGS,
 )
-_KEY = re.compile(r"[\"'](?P<word>true|false)[\"']\s*:\s*true\b", FLAGS)
-_RATED = re.compile(
+_KEY_SET_TO_TRUE = re.compile(r"[\"'](?P<word>true|false)[\"']\s*:\s*true\b", FLAGS)
+_SCORED_LABEL = re.compile(
     r"[\"'](?:label|answer|class)[\"']\s*:\s*[\"'](true|false)[\"']\s*,\s*[\"'](?:score|prob\w*|p|confidence|weight)\b", FLAGS
 )
 
@@ -147,34 +149,36 @@ _CONDITION = re.compile(r"\b(?:if|unless|when|provided)\b[^;]{0,200}\b(?:true|fa
 
 
 class _Vote(NamedTuple):
+    """The answer of one keyword, in a vote of all keywords of a reply."""
+
     answer: ReadAnswer
-    firmness: int
-    contrasts: int  # number of "but" or "so" before it
+    firmness: int  # EXPLICIT to ASIDE
+    contrasts: int  # number of contrasts ("but", "so") before it
 
 
 def read_committed_answer(reply: str, shortened: tuple[str, Sequence[int]] | None = None) -> ReadAnswer:
-    """The answer to which a reply commits.
+    """Parses the answer to which a reply commits.
 
-    Decided by the first of: a box; a correction ("wait, no: …"); an opening True or False; the last "answer: …"; an opening
-    "Correct." or "No."; else a vote of clauses. Clauses that name the statement precede those with "it" or without a subject,
-    and those precede clauses that restate its content. Of equally firm ones those after the last "but" or "so" must agree.
+    The first of these decides: a LaTeX box; a correction ("wait, no: …"); an opening True or False; the last "answer: …"; an
+    opening "Correct." or "No."; a vote of keywords. Only the firmest keywords vote (`keywords.Claim`), and of these only
+    those after the last "but" or "so". If they disagree, the reply is unreadable.
 
-    shortened: result of `truncate_reply(reply)`, if it is known.
+    shortened: result of `truncate_reply(reply)`, if the caller has it.
     """
     text, indices = shortened or truncate_reply(reply)
     for begin, end in box_spans(text):
         if (boxed := _answer_after_corrections(blank_latex(text[begin:end]))).at is not None:
             return ReadAnswer(boxed.answer, indices[begin + boxed.at])
     thought_until = end_of_thinking(reply)
-    if thought_until is not None and (tags := [*_TAGGED.finditer(reply, thought_until)]):
+    if thought_until is not None and (tags := [*_TAGGED_ANSWER.finditer(reply, thought_until)]):
         return _answer_at(tags[-1])
     answer = _answer_after_corrections(text)
     return answer if answer.at is None else ReadAnswer(answer.answer, indices[answer.at])
 
 
 def _answer_after_corrections(reply: str) -> ReadAnswer:
-    """Answer of the last correction in a text that has one, else of the whole text."""
-    without_quotes = blank_out(_RUN_ON, blank_out(_UNCHOSEN, reply)).replace("’", "'").replace("‘", "'")
+    """Parses the text after the last correction with an answer, else the whole text."""
+    without_quotes = blank_out(_RUN_ON, blank_out(_UNSELECTED, reply)).replace("’", "'").replace("‘", "'")
     text, indices = collapse_whitespace(blank_out(_ECHO, blank_out(_FORMULA, blank_markup(without_quotes))))
     corrections = [correction.end() for correction in _CORRECTED.finditer(text)][-_MAX_CORRECTIONS:]
     for begin in (*reversed(corrections), 0):
@@ -185,8 +189,8 @@ def _answer_after_corrections(reply: str) -> ReadAnswer:
 
 
 def _answer_ignoring_corrections(text: str) -> ReadAnswer:
-    """Answer of a text without corrections: an opening word, a label, an opening clause, or a vote of clauses."""
-    if _BOTH.match(text) or len(set(_RATED.findall(text))) > 1:
+    """Parses a text without corrections, by an opening word, a label, an opening clause, or a vote of keywords."""
+    if _BOTH_ANSWERS.match(text) or len(set(_SCORED_LABEL.findall(text))) > 1:
         return UNREADABLE
     has_odds = keywords.ODDS_OF_BOTH.search(text) is not None
     opening = _OPENING.match(text)
@@ -202,15 +206,16 @@ def _answer_ignoring_corrections(text: str) -> ReadAnswer:
     group = "word" if clause and clause["word"] else "other"
     if clause and not _is_disqualified(text, clause.end(group)):
         return _answer_at(clause, group)
-    return _firmest_answer(_collect_votes(blank_out(_FIELD, blank_out(_REJECTED, text))))
+    return _firmest_answer(_collect_votes(blank_out(_BOOLEAN_FIELD, blank_out(_REJECTED, text))))
 
 
 def _answer_at(match: re.Match[str], group: str = "word", *, negated: bool = False) -> ReadAnswer:
+    """Answer of a matched True or False word. group: the word's group in the pattern."""
     return ReadAnswer(is_true_word(match[group]) != negated, match.start(group))
 
 
 def _is_disqualified(text: str, end: int) -> bool:
-    """Returns True if the text after a word (a question, condition, odds or noun) shows that it is not an answer."""
+    """Returns True if the text after a True or False word shows that it is no answer: a question, condition, odds or noun."""
     rest = text[end : end + 200]
     return bool(
         _DISQUALIFIED.match(rest)
@@ -222,11 +227,11 @@ def _is_disqualified(text: str, end: int) -> bool:
 
 
 def _labelled_answer(text: str) -> ReadAnswer | None:
-    """The last answer as a JSON key, after a question, or after a label; None without any."""
-    if keys := [*_KEY.finditer(text)]:
+    """Parses the last answer that is a JSON key, replies to a question, or follows a label ("answer:"); None without any."""
+    if keys := [*_KEY_SET_TO_TRUE.finditer(text)]:
         return _answer_at(keys[-1])
-    if questions := [question for question in _ASKED.finditer(text) if question["word"]]:
-        return _answer_at(questions[-1], negated=_DENIES.match(questions[-1]["reply"]) is not None)
+    if questions := [question for question in _ANSWERED_QUESTION.finditer(text) if question["word"]]:
+        return _answer_at(questions[-1], negated=_NEGATIVE_REPLY.match(questions[-1]["reply"]) is not None)
     for label in reversed([*_LABEL.finditer(text)]):
         word = _LABELLED.match(text, label.end())
         before = text[max(0, label.start() - _MAX_BEFORE_LABEL) : label.start()]
@@ -238,14 +243,14 @@ def _labelled_answer(text: str) -> ReadAnswer | None:
 
 
 def _firmest_answer(votes: list[_Vote]) -> ReadAnswer:
-    """Answer of the firmest votes after the last contrast, if they agree."""
+    """Answer of the firmest votes after the last contrast; unreadable if they disagree or are missing."""
     firmest = [vote for vote in votes if vote.firmness == min(vote.firmness for vote in votes)]
     latest = [vote.answer for vote in firmest if vote.contrasts == max(vote.contrasts for vote in firmest)]
     return _unanimous_answer(latest)
 
 
 def _collect_votes(text: str) -> list[_Vote]:
-    """Collects the claims of the last keywords of a text, in their order."""
+    """Parses the claims of the last keywords of a text, in their order."""
     matches = [(clause, keyword) for clause in _split_clauses(text) for keyword in _find_keywords(clause.text)]
     votes = []
     for clause, keyword in matches[-_MAX_KEYWORDS:]:
@@ -256,9 +261,9 @@ def _collect_votes(text: str) -> list[_Vote]:
 
 
 def _find_keywords(clause: str) -> Iterator[re.Match[str]]:
-    """Yields the keywords of a clause, except those that negate another one: "to say that it is true would be wrong"."""
+    """Yields the keywords of a clause, except those that negate the one before ("to say that it is true would be wrong")."""
     negated_until = 0
-    for keyword in keywords.KEYWORD.finditer(clause):
+    for keyword in keywords.KEYWORD_PATTERN.finditer(clause):
         if keyword.start() >= negated_until:
             negated = keywords.NEGATED_AFTER.match(clause, keyword.end())
             negated_until = negated.end() if negated else negated_until
@@ -266,6 +271,7 @@ def _find_keywords(clause: str) -> Iterator[re.Match[str]]:
 
 
 def _split_clauses(text: str) -> Iterator[Clause]:
+    """Yields the clauses of a text, except those of questions."""
     contrasts, condition, declined = 0, "", False
     for match in _SENTENCE.finditer(text):
         sentence = match.group()
@@ -287,7 +293,8 @@ def _split_clauses(text: str) -> Iterator[Clause]:
 def _clause_bounds(sentence: str) -> Iterator[tuple[int, int, str | None]]:
     """Yields start, end and mark of each clause of a sentence.
 
-    mark: its subordinating conjunction; "first" before a main clause; "" after a contrast; None for others.
+    mark: "first" for a subordinate clause at the start of the sentence, its conjunction for a later one; "" for a main clause
+    after a contrast; None for others.
     """
     begin, mark = 0, None
     if first := _SUBORDINATE_FIRST.match(sentence):
@@ -307,26 +314,26 @@ def _clause_bounds(sentence: str) -> Iterator[tuple[int, int, str | None]]:
 # ----------------------------------------------------------------------------------------------------- papers' readings
 
 _NEGATION = r"(?:\b(?:not|never|cannot|hardly)|n['’]t)(?:\s+(?:a|at|all|be|considered|\w+ly)){0,3}\s+"
-_NEGATED = re.compile(rf"(?P<negation>{_NEGATION})?\b(?P<word>{WORDS})\b", FLAGS)
+_NEGATABLE_WORD = re.compile(rf"(?P<negation>{_NEGATION})?\b(?P<word>{WORDS})\b", FLAGS)
 _TRUE_OR_FALSE = re.compile(r"(?<![A-Za-z0-9])(?P<word>true|false)(?![A-Za-z0-9])", re.IGNORECASE)
 
 
 def _unanimous_answer(answers: Sequence[ReadAnswer]) -> ReadAnswer:
-    """The first of several answers if they agree, else unreadable."""
+    """Returns the first answer if all agree; else, or without answers, UNREADABLE."""
     return answers[0] if len({answer.answer for answer in answers}) == 1 else UNREADABLE
 
 
 def _read_by_keywords(reply: str) -> ReadAnswer:
-    """PretextTrans' reading: True or False words anywhere; unreadable if both occur, or neither.
+    """Parses a reply by PretextTrans' reading: True or False words anywhere; unreadable if both kinds occur, or neither.
 
     A word after "not" counts as its opposite.
     """
-    matches = _NEGATED.finditer(visible_text(reply))
+    matches = _NEGATABLE_WORD.finditer(visible_text(reply))
     return _unanimous_answer([_answer_at(match, negated=match["negation"] is not None) for match in matches])
 
 
 def _read_last_word(reply: str) -> ReadAnswer:
-    """MKJ's reading: the last "true" or "false". Without either, MKJ's code read False; here the reply is unreadable."""
+    """Parses a reply by MKJ's reading: the last "true" or "false". Unreadable without either; MKJ's code returned False."""
     matches = [*_TRUE_OR_FALSE.finditer(without_thinking(reply))]
     return _answer_at(matches[-1]) if matches else UNREADABLE
 
@@ -336,26 +343,26 @@ READINGS: dict[str, Callable[[str], ReadAnswer]] = {
     KEYWORD: _read_by_keywords,
     LAST_WORD: _read_last_word,
 }
-"""Readings by name."""
+"""Name of a reading → the function that parses a reply by it."""
 
 
 def read_answer(reply: str, reading: str = COMMITTED) -> bool | None:
-    """Parses the answer of a reply by the name of a reading; None if it is unreadable: no answer, both, or a refusal."""
+    """Parses the answer of a reply; None if it is unreadable: no answer, both, or a refusal. reading: a key of READINGS."""
     return parse_answer(READINGS[reading], reply)
 
 
 def parse_answer(read: Callable[[str], ReadAnswer], reply: str) -> bool | None:
-    """Parses the answer of a reply. Cached for short replies: parsing them took a fifth of the time of a small run."""
-    return (_short_answer if len(reply) <= MAX_CACHED_LENGTH else _answer)(read, reply)
+    """Parses the answer of a reply with a function of READINGS; None if unreadable. Cached for short replies, which repeat."""
+    return (_parse_cached if len(reply) <= MAX_CACHED_LENGTH else _parse_uncached)(read, reply)
 
 
 def parse_position(read: Callable[[str], ReadAnswer], reply: str) -> int | None:
-    """Parses the index of the deciding word in a reply; None if it is unreadable."""
+    """Index, in characters, of the word that decides the answer of a reply; None if the reply is unreadable."""
     return read(reply).at
 
 
-def _answer(read: Callable[[str], ReadAnswer], reply: str) -> bool | None:
+def _parse_uncached(read: Callable[[str], ReadAnswer], reply: str) -> bool | None:
     return read(reply).answer
 
 
-_short_answer = lru_cache(maxsize=4096)(_answer)
+_parse_cached = lru_cache(maxsize=4096)(_parse_uncached)

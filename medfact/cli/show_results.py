@@ -30,7 +30,7 @@ from medfact.results.verdict import verdict
 from medfact.results.wording import counted, names_of_runs, own_name, run_name
 from medfact.reviews.text import Summary, summary, summary_lines
 from medfact.reviews.verdicts import held, opinions
-from medfact.tasks import TASK
+from medfact.tasks import TASK_ID
 from medfact.views.report import html_report
 from medfact.views.score_card import MAX_RUNS, make_score_card
 
@@ -93,7 +93,7 @@ def card(options: argparse.Namespace) -> int:
         return OK
     if options.dataset:
         scored = list(zip(records, reports, strict=True))
-        print_data(eval_results(scored, options.dataset, options.task or TASK, options.source), end="")
+        print_data(eval_results(scored, options.dataset, options.task or TASK_ID, options.source), end="")
         say(f"note: in the model's repository this stands in {WHERE}")
         return OK
     print_data(model_card(reports), end="")

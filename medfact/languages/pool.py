@@ -17,7 +17,7 @@ from medfact.errors import PoolError
 from medfact.facts import Fact, name_key
 from medfact.languages.names import MARKS, PLURAL, Cases, Name, check_cases, check_genders, in_case, read_cases, unknown_cases
 from medfact.prototypes import Pool, RelationPrototypes, load_pool
-from medfact.prototypes.pool_files import problems_by_form, validate_pool
+from medfact.prototypes.pool_files import build_pool, problems_by_form
 from medfact.statements import Statement
 
 Joined = tuple[re.Pattern[str], str]
@@ -269,7 +269,7 @@ def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLangua
     cases = read_cases(_place(path), record.get("cases"))
     check_cases(_place(path), text, cases)
     check_genders(_place(path.with_name("names.csv")), tuple(names.values()), cases)
-    read = validate_pool(path, record)
+    read = build_pool(path, record)
     joined = tuple((re.compile(pattern), str(becomes)) for pattern, becomes in record.get("joined") or [])
     capitals = record.get("capitals", True)
     if not isinstance(capitals, bool):

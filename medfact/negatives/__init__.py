@@ -1,7 +1,7 @@
-"""Negative facts that are safe to call false, and of known difficulty.
+"""Negative facts (false partners of true facts): safe to call false, and of known difficulty.
 
-A random tail of the relation is often true, even if it is not listed for the head: `rules` excludes unsafe candidates.
-`difficulty` distinguishes near from far ones. `draw` draws them so that a tail's frequency gives no hint of the label.
+A random tail of the same relation is often true of the head, even if no fact lists it: `rules` excludes such candidates.
+`difficulty` distinguishes near from far ones. `draw` balances the draws, so that a tail's frequency gives no hint of the label.
 """
 
 from medfact.negatives.difficulty import CLOSEST, DIFFICULTIES, FAR, JUDGED, NEAR

@@ -1,4 +1,4 @@
-"""Difficulty of negative facts, determined by known facts, never by a model's answers.
+"""Difficulty of negative facts, which known facts determine, never a model's answers.
 
 - *near*: its tail is true of a neighbor of the head, or is a neighbor of a true tail (`Nearness`).
 - *far*: any other safe tail.
@@ -6,8 +6,8 @@
 - *closest*: for draws of this preference, a tail among the CLOSEST_SHARE of the head's safe tails with the highest `Closeness`.
   Other draws call the same tail near or far.
 
-`Kinship` decides which tails are preferred by a draw, and covers more of them than *near*. None of this weakens a rule of the
-draw: it only orders what is safe.
+`Kinship` decides which tails a draw prefers; more tails are kindred than near. Difficulty only orders safe tails: it makes no
+tail safe.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from medfact.assets import ASSETS
 from medfact.facts import KnowledgeBase, name_key
 
-Numbers = NDArray[np.int64]
-Values = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 NEAR, FAR, JUDGED, CLOSEST = "near", "far", "judged", "closest"
 DIFFICULTIES = {
@@ -38,56 +38,58 @@ DIFFICULTIES = {
 """Difficulty → its description for users."""
 
 CLOSEST_SHARE = 0.1
-"""Share of a head's safe tails, rounded up, that are its closest ones."""
+"""Fraction of a head's safe tails that are *closest*; their number is rounded up."""
 
-BRANCH = 2
-"""Tails are in the same branch of a hierarchy if they share an ancestor at most this many steps above each."""
+MAX_BRANCH_STEPS = 2
+"""Tails are in the same branch of a hierarchy if a common ancestor is at most this many steps above each."""
 
 NEIGHBORS = ASSETS / "datasets" / "neighbors.csv"
-"""Groups of names that are easily confused, by editors (not clinicians): differential diagnoses, drugs of a class, findings of
-an organ, neighboring sites. Kind *use*: drugs of one use, which are neighbors only as tails. Kind *common*: near nothing.
+"""Groups of names that are easily confused, compiled by editors (not clinicians): differential diagnoses, drugs of a class,
+findings of an organ, neighboring sites. Kind *use*: drugs with the same use, neighbors only as tails. Kind *common*: tails
+that are never near.
 """
 
-NEAR_TO_OWN = 0.4
-"""Minimum similarity to the head's true tails of a near tail, if NEIGHBORS has neither head nor tail. Chosen by reading."""
+MIN_NEAR_SIMILARITY = 0.4
+"""Minimum similarity of a near tail to the head's true tails, if NEIGHBORS has neither head nor tail. Chosen by inspection."""
 
 
 def _union_at_keys(sets: Mapping[Any, Set[str]], keys: Iterable[Any]) -> set[str]:
+    """Union of the sets of these keys; missing keys are skipped."""
     return set().union(*(sets.get(key, ()) for key in keys))
 
 
 @cache
 def neighbor_groups() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Kind and names of each group of NEIGHBORS."""
+    """Loads NEIGHBORS: kind and names of each group."""
     with NEIGHBORS.open(encoding="utf-8", newline="") as file:
         return tuple((row["kind"], tuple(row["names"].split(" | "))) for row in csv.DictReader(file))
 
 
 class Nearness:
-    """Decides which false tails are near a head, by NEIGHBORS and the facts of a knowledge base."""
+    """Finds the false tails that are near a head, by NEIGHBORS and the facts of a knowledge base."""
 
     def __init__(self, kinship: Kinship, closeness: Callable[[], Closeness]) -> None:
-        self._entity, self._true_tails, self._closeness = kinship.known.entity, kinship.true_tails, closeness
-        self._neighbors, self._of_one_use, self._common = (defaultdict[str, set[str]](set) for _ in range(3))
+        self._entity, self._true_tails, self._closeness = kinship.knowledge.entity, kinship.true_tails, closeness
+        self._neighbors, self._of_same_use, self._common = (defaultdict[str, set[str]](set) for _ in range(3))
         for kind, names in neighbor_groups():
             group = set(map(self._entity, names))
-            neighbors = {"use": self._of_one_use, "common": self._common}.get(kind, self._neighbors)
+            neighbors = {"use": self._of_same_use, "common": self._common}.get(kind, self._neighbors)
             for entity in group:
                 neighbors[entity] |= group - {entity}
 
     def is_near(self, relation: str, head: str, tail: str) -> bool:
-        """Returns True if a false tail of a head makes a near negative."""
+        """Returns True if the negative with this false tail is *near*."""
         head_entity, tail_entity = self._entity(head), self._entity(tail)
         if head_entity in self._neighbors or tail_entity in self._neighbors or tail_entity in self._common:
             return tail_entity in self.near_tails(relation, head)
-        return self._closeness().similarity_to_true_tails(relation, head, tail) >= NEAR_TO_OWN
+        return self._closeness().similarity_to_true_tails(relation, head, tail) >= MIN_NEAR_SIMILARITY
 
     def near_tails(self, relation: str, head: str) -> set[str]:
-        """Entities of the near tails of a head by NEIGHBORS: true tails of its neighbors, and neighbors of its true tails."""
+        """Entities of a head's near tails by NEIGHBORS: true tails of its neighbors, and neighbors of its true tails."""
         entity = self._entity(head)
         true_tails = self._true_tails.get((relation, entity), set())
         of_neighbors = _union_at_keys(self._true_tails, ((relation, other) for other in self._neighbors.get(entity, ())))
-        near = of_neighbors | _union_at_keys(self._neighbors, true_tails) | _union_at_keys(self._of_one_use, true_tails)
+        near = of_neighbors | _union_at_keys(self._neighbors, true_tails) | _union_at_keys(self._of_same_use, true_tails)
         return near - self._common.keys()
 
 
@@ -99,7 +101,7 @@ class Kinship:
     """
 
     def __init__(self, knowledge: KnowledgeBase) -> None:
-        self.known = knowledge
+        self.knowledge = knowledge
         self._tails: defaultdict[str, set[str]] = defaultdict(set)
         self._heads: defaultdict[str, set[str]] = defaultdict(set)
         self.true_tails: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
@@ -117,36 +119,37 @@ class Kinship:
                 self._members[fact.specialty].add(head)
 
     def kindred_tails(self, relation: str, head: str) -> frozenset[str]:
-        """Entities of the kindred tails of a head, including unsafe ones."""
-        entity = self.known.entity(head)
+        """Entities of a head's kindred tails, including tails that are unsafe to call false."""
+        entity = self.knowledge.entity(head)
         kindred = [self.true_tails.get((relation, other), ()) for other in self._kindred_heads(entity)]
-        branches = [self._branch(tail) for tail in self.true_tails.get((relation, entity), ()) if self.known.is_a]
+        branches = [self._branch(tail) for tail in self.true_tails.get((relation, entity), ()) if self.knowledge.is_a]
         return frozenset().union(*kindred, *branches)
 
     def _kindred_heads(self, head: str) -> set[str]:
+        """Entities of the heads that are kindred to a head, without itself."""
         if head in self._specialties:
             return _union_at_keys(self._members, self._specialties[head]) - {head}
-        return set() if self.known.is_a else _union_at_keys(self._heads, self._tails.get(head, ())) - {head}
+        return set() if self.knowledge.is_a else _union_at_keys(self._heads, self._tails.get(head, ())) - {head}
 
     def _branch(self, tail: str) -> set[str]:
-        """Entities that share an ancestor with this one, at most BRANCH steps above each."""
+        """Entities in the same branch as a tail: a common ancestor is at most MAX_BRANCH_STEPS above each."""
         branch = {tail}
-        for steps in self.known.hierarchy:
-            for _ in range(BRANCH):
+        for steps in self.knowledge.hierarchy:
+            for _ in range(MAX_BRANCH_STEPS):
                 branch |= _union_at_keys(steps, branch)
         return branch
 
 
 class Closeness:
-    """Measures the closeness of false tails to heads, from 0 to 2, by the known facts of both. Names only break ties.
+    """Measures how plausible false tails are for heads, from 0 to 2, by the known facts of both. Names only break ties.
 
-    Heads are compared by their tails in any relation, `also_true` ones included, and their specialties; tails by their heads.
-    The closeness of a tail to a head is the sum of two similarities in a relation.
+    The closeness of a tail to a head in a relation is the sum of two cosine similarities (`_SimilarityIndex`).
 
-    - head similarity: between the head and the most similar head for which the tail is true.
-    - tail similarity: the mean between the tail and the head's true tails.
+    - Head similarity: between the head and the most similar head of which the tail is true. Heads are compared by their
+      specialties and their tails in any relation, `also_true` included.
+    - Tail similarity: the mean between the tail and the head's true tails. Tails are compared by their heads.
 
-    Ties are broken by the share of a tail's bigrams of characters that occur in names of the head's true tails.
+    The share of a tail's bigrams of characters that occur in names of the head's true tails breaks ties.
     """
 
     def __init__(self, knowledge: KnowledgeBase) -> None:
@@ -167,7 +170,7 @@ class Closeness:
                 self._true_tails[fact.relation, head].add(fact.tail)
         self._heads, self._tails = _SimilarityIndex(traits), _SimilarityIndex(heads)
 
-    def closeness_ranks(self, relation: str, head: str, tails: Sequence[str]) -> Numbers:
+    def closeness_ranks(self, relation: str, head: str, tails: Sequence[str]) -> Integers:
         """Rank of each tail by its closeness to a head; 1 is the closest."""
         pairs = frozenset[str]().union(*map(_name_bigrams, self._true_tails.get((relation, self._known.entity(head)), ())))
         shares = [len(of_tail & pairs) / len(of_tail) for of_tail in map(_name_bigrams, tails)]
@@ -193,19 +196,20 @@ class Closeness:
         return [closeness(entity(tail)) for tail in tails]
 
     def similarity_to_true_tails(self, relation: str, head: str, tail: str) -> float:
-        """Mean similarity, from 0 to 1, of a false tail to the head's true tails; 0 if it has none."""
+        """Mean similarity, from 0 to 1, of a false tail to the head's true tails; 0 if the head has none."""
         true_tails = self._true_tail_entities(relation, head)
         entity = self._known.entity(tail)
         return math.fsum(self._tails.similarity(entity, other) for other in true_tails) / max(len(true_tails), 1)
 
     def _true_tail_entities(self, relation: str, head: str) -> set[str]:
+        """Entities of a head's true tails in a relation."""
         return {self._known.entity(tail) for tail in self._true_tails.get((relation, self._known.entity(head)), ())}
 
 
 class _SimilarityIndex:
-    """Cosine similarity of entities by their IDF-weighted traits.
+    """Cosine similarity, from 0 to 1, of entities by their IDF-weighted traits.
 
-    traits: entity → its traits, such as its tails. A trait's weight is log(entities / entities with the trait), squared.
+    traits: entity → its traits, such as its tails. A trait's IDF is log(entities / entities with the trait).
     """
 
     def __init__(self, traits: Mapping[str, Set[str]]) -> None:
@@ -219,8 +223,8 @@ class _SimilarityIndex:
         self._weight = {trait: math.log(len(traits) / len(numbers)) ** 2 for trait, numbers in entities_with.items()}
         self._norms = np.array([math.sqrt(math.fsum(self._weight[trait] for trait in traits[entity])) for entity in self.index])
 
-    def similarities(self, entity: str) -> Values:
-        """Similarity of an entity to all entities, in the order of `index`; 0 to itself, and if it has no traits."""
+    def similarities(self, entity: str) -> Floats:
+        """Similarities of an entity to all entities, in the order of `index`; 0 to itself, and if either has no traits."""
         similarities = np.zeros(len(self.index))
         number = self.index.get(entity)
         if number is None or not self._norms[number]:
@@ -239,6 +243,6 @@ class _SimilarityIndex:
 
 @lru_cache(maxsize=1 << 16)
 def _name_bigrams(name: str) -> frozenset[str]:
-    """Bigrams of characters of a name, including its boundaries."""
+    """Bigrams of characters of a name, with a space before and after it."""
     spaced = f" {name_key(name)} "
     return frozenset(spaced[at : at + 2] for at in range(len(spaced) - 1))

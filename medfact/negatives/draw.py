@@ -28,27 +28,31 @@ from medfact.negatives.rules import CandidateTails, Indices
 
 
 class StrengthAssignment:
-    """Assigns the strengths of a head's facts in one relation to its false tails, in equal shares.
+    """Assigns a strength (`Fact.strength`) to each false tail of a head, so that it gives no hint of the label.
+
+    The strengths of the head's true facts in the relation are assigned in proportion to their numbers.
 
     Args:
-        facts: facts of the head.
-        strata: its safe tails as entities: kindred ones, others. Each strength gets a share of each stratum.
+        facts: true facts of the head in the relation.
+        strata: entities of its safe tails, kindred ones and others. Each stratum is divided separately.
     """
 
     def __init__(self, head: str, facts: Sequence[Fact], strata: Iterable[Iterable[str]]) -> None:
         self._head = head
         self._strengths = [fact.strength or "" for fact in sorted(facts, key=lambda fact: digest("strength", fact.fact_id))]
         tails = (tail for stratum in strata for tail in sorted(stratum, key=self._digest))
-        self._strength_of = {tail: self._strengths[number % len(facts)] for number, tail in enumerate(tails)} if facts else {}
+        self._strength_by_tail = (
+            {tail: self._strengths[number % len(facts)] for number, tail in enumerate(tails)} if facts else {}
+        )
 
     def matches(self, fact: Fact, tail: str) -> bool:
-        """Returns True if a fact's strength is assigned to a false tail. Unsafe tails get a random strength."""
+        """Returns True if a false tail has the strength of a fact. A tail outside the strata gets a random strength."""
         strength = fact.strength or ""
         if {*self._strengths} == {strength} or strength not in self._strengths:
             return True
-        if tail not in self._strength_of:
-            self._strength_of[tail] = self._strengths[int(self._digest(tail), 16) % len(self._strengths)]
-        return self._strength_of[tail] == strength
+        if tail not in self._strength_by_tail:
+            self._strength_by_tail[tail] = self._strengths[int(self._digest(tail), 16) % len(self._strengths)]
+        return self._strength_by_tail[tail] == strength
 
     def _digest(self, tail: str) -> str:
         return digest("strength", self._head, tail)
@@ -63,25 +67,29 @@ PREFERENCES = {
     ANY: "every safe one alike",
     PUBLISHED: "the papers' draw: all that the relation lists elsewhere and not here",
 }
-"""Preference of a draw → the negatives that come first, for users. With several per fact, kindred, other, judged and closest
-ones take turns, except under ANY and PUBLISHED. Kindred ones (`Kinship`) have the same specialty; only some of them are near.
+"""Preference of a draw → description of the negatives that come first, for users. If a fact gets several negatives, kindred,
+other, judged and closest ones take turns, except under ANY and PUBLISHED.
 """
 
-_KINSHIP = {NEAR: 3000.0, JUDGED: 3000.0, ANY: 1.0, FAR: 1 / 3000.0}
-"""Weight of kindred tails relative to others. It is finite: if few tails are kindred, those would always be false."""
+_KINDRED_WEIGHT = {NEAR: 3000.0, JUDGED: 3000.0, ANY: 1.0, FAR: 1 / 3000.0}
+"""Preference → weight of kindred tails (`Kinship`) relative to others. With an infinite one, the few kindred tails of a
+relation would always be false.
+"""
 
-_CLOSENESS = -4.0
-"""Exponent of the rank by closeness in the weight of a tail under CLOSEST. It is finite for the same reason."""
+_CLOSENESS_EXPONENT = -4.0
+"""Exponent of the rank by closeness, in the weight of a tail under CLOSEST. It is finite for the same reason."""
 
-_MAX_ROUNDS = 60
-_NEWTON_STEPS = 4
-_MAX_STEP, _EPSILON, _MIN_EXPONENT = 5.0, 1e-12, -700.0
+_MAX_ROUNDS = 60  # of proportional fitting
+_NEWTON_STEPS = 4  # per round
+_MAX_STEP, _EPSILON, _MIN_EXPONENT = 5.0, 1e-12, -700.0  # _MAX_STEP: factor by which a round changes a weight, at most
 _TOLERANCE = 1e-12
 """Relative change of weights and times below which the fit has converged, up to rounding."""
 _MAX_WEIGHT = 1e6
-"""Weights are clipped to [1 / this, this]: a tail that is safe for few heads cannot be drawn as often as it is true."""
+"""Weights are clipped to [1 / _MAX_WEIGHT, _MAX_WEIGHT]: a tail that is safe for few heads cannot be drawn often enough."""
 _MAX_CELLS = 1_000_000
-"""Maximum (head, tail) cells of a balanced, cached draw. In larger relations few tails are unsafe, so it is nearly balanced."""
+"""Maximum number of (head, tail) cells of a relation whose weights are fitted and whose orders are cached. In larger relations
+few tails are unsafe, so that draws without fitted weights are nearly balanced.
+"""
 
 Weights = NDArray[np.float64]
 
@@ -100,7 +108,7 @@ def draw_negatives(
 
     Args:
         rejected: names of tails that are never drawn.
-        difficulty: one of PREFERENCES.
+        difficulty: the preference, a key of PREFERENCES.
     """
     barred = frozenset(map(name_key, rejected))
     draws = _cached_draws(knowledge)
@@ -114,20 +122,20 @@ def draw_negatives(
 
 
 def difficulty_of(negative: Fact, knowledge: KnowledgeBase) -> str | None:
-    """Difficulty of a negative from a file: *judged* if it names a source, else near or far; None without a tail."""
+    """Difficulty of a negative that a file states: *judged* if it names a source, else *near* or *far*; None without a tail."""
     if negative.source:
         return JUDGED
     return None if negative.tail is None else _cached_draws(knowledge).near_or_far(negative, negative.tail)
 
 
 def closest_negative(fact: Fact, knowledge: KnowledgeBase) -> Fact | None:
-    """The negative whose tail is the closest safe tail of the head; None without a safe tail."""
-    tail = _cached_draws(knowledge).relation(fact).closest_tail(fact.head)
+    """The negative of a fact with the closest safe tail of its head; None if the head has no safe tail."""
+    tail = _cached_draws(knowledge).relation_draws(fact).closest_tail(fact.head)
     return None if tail is None else replace(fact.negative(tail.name, tail.identifier, 1), difficulty=CLOSEST)
 
 
 def _cached_draws(knowledge: KnowledgeBase) -> _NegativeDraws:
-    """The draws from a knowledge base, cached in its memo."""
+    """Returns the draws from a knowledge base, cached in its memo."""
     if _NegativeDraws not in knowledge.memo:
         knowledge.memo[_NegativeDraws] = _NegativeDraws(knowledge)
     draws: _NegativeDraws = knowledge.memo[_NegativeDraws]
@@ -136,20 +144,20 @@ def _cached_draws(knowledge: KnowledgeBase) -> _NegativeDraws:
 
 @dataclass(frozen=True, slots=True)
 class _FalseTail:
-    """A false tail with its difficulty; a judged one has a source."""
+    """A drawn false tail. Only a judged one has a source."""
 
     tail: str
     tail_id: str | None
-    difficulty: str  # before the draw, near marks a kindred tail
+    difficulty: str  # until `draw_negatives` replaces it, NEAR stands for kindred tails and FAR for others
     source: str | None = None
     source_id: str | None = None
 
 
 class _NegativeDraws:
-    """Draws negatives from one knowledge base."""
+    """Draws false tails from one knowledge base."""
 
     def __init__(self, knowledge: KnowledgeBase) -> None:
-        self.known = knowledge
+        self.knowledge = knowledge
         closeness = cache(partial(Closeness, knowledge))
         self.nearness = Nearness(kinship := Kinship(knowledge), closeness)
         self._relation_draws = cache(partial(_RelationDraws, knowledge, kinship, self.nearness, closeness))
@@ -162,20 +170,21 @@ class _NegativeDraws:
         if preference == PUBLISHED:
             return self._published_order(fact, seed)
         if preference == ANY:
-            return self.relation(fact).safe_tails(fact, seed, preference)
+            return self.relation_draws(fact).safe_tails(fact, seed, preference)
         return self._alternate_difficulties(fact, seed, preference)
 
     def near_or_far(self, fact: Fact, tail: str) -> str:
-        """Difficulty of a false tail of the fact's head if no source judges it: NEAR or FAR."""
+        """Returns NEAR or FAR, the difficulty of a false tail of the fact's head if no source judges it."""
         return NEAR if self.nearness.is_near(fact.relation, fact.head, tail) else FAR
 
-    def relation(self, fact: Fact) -> _RelationDraws:
+    def relation_draws(self, fact: Fact) -> _RelationDraws:
+        """Returns the draws for a fact's relation and type of tail."""
         return self._relation_draws(fact.relation, fact.tail_type)
 
     def _alternate_difficulties(self, fact: Fact, seed: int, preference: str) -> Iterator[_FalseTail]:
-        """Yields a tail of each difficulty in turn, each entity once; the preferred difficulty comes first."""
+        """Yields one tail of each difficulty in turn, each entity once; the preferred difficulty comes first."""
         judged = list(self._judged_tails(fact, seed))
-        safe = self.relation(fact).safe_tails(fact, seed, preference)
+        safe = self.relation_draws(fact).safe_tails(fact, seed, preference)
         first_safe = next(safe, None)
         stream = chain(judged, [first_safe] if first_safe else [], safe)
         waiting: dict[str, deque[_FalseTail]] = {kind: deque() for kind in DIFFICULTIES}
@@ -185,7 +194,7 @@ class _NegativeDraws:
             while (false := waiting[kind].popleft() if waiting[kind] else next(stream, None)) is not None:
                 if false.difficulty != kind:
                     waiting[false.difficulty].append(false)
-                elif self.known.entity(false.tail) not in seen:
+                elif self.knowledge.entity(false.tail) not in seen:
                     return false
             return None
 
@@ -197,32 +206,34 @@ class _NegativeDraws:
                 if false is None:
                     turns.remove(kind)
                 else:
-                    seen.add(self.known.entity(false.tail))
+                    seen.add(self.knowledge.entity(false.tail))
                     yield false
 
     def _judged_tails(self, fact: Fact, seed: int) -> Iterator[_FalseTail]:
         """Yields the tails that a source calls false of the fact's head, in random order."""
-        negatives = self._judged.get((fact.relation, self.known.entity(fact.head)), [])
-        linked = self.known.linked(fact.head, fact.relation)
+        negatives = self._judged.get((fact.relation, self.knowledge.entity(fact.head)), [])
+        linked = self.knowledge.linked(fact.head, fact.relation)
         for negative in sorted(negatives, key=lambda negative: digest(str(seed), fact.fact_id, negative.tail)):
-            if negative.tail is None or self.known.entity(negative.tail) in linked:
+            if negative.tail is None or self.knowledge.entity(negative.tail) in linked:
                 continue
-            if self.relation(fact).matches_strength(fact, negative.tail):
+            if self.relation_draws(fact).matches_strength(fact, negative.tail):
                 yield _FalseTail(negative.tail, negative.tail_id, JUDGED, negative.source, negative.source_id)
 
     def _published_order(self, fact: Fact, seed: int) -> Iterator[_FalseTail]:
         """Yields the tails of the papers' draw: uniform over the relation's tails by name, except those listed for the head."""
         listed = {
-            name_key(f.tail) for f in self.known.facts_about(fact.head) if f.relation == fact.relation and f.tail is not None
+            name_key(f.tail)
+            for f in self.knowledge.facts_about(fact.head)
+            if f.relation == fact.relation and f.tail is not None
         }
-        tails = {tail.name: tail for tail in self.known.tails(fact.relation, fact.tail_type)}
+        tails = {tail.name: tail for tail in self.knowledge.tails(fact.relation, fact.tail_type)}
         for name in sorted(tails, key=lambda name: digest(str(seed), fact.fact_id, name)):
-            if name_key(name) not in listed and self.relation(fact).matches_strength(fact, name):
+            if name_key(name) not in listed and self.relation_draws(fact).matches_strength(fact, name):
                 yield _FalseTail(name, tails[name].identifier, FAR)
 
 
 class _RelationDraws:
-    """Draws for one relation and type of tails: a random order of each head's safe tails, divided among its facts."""
+    """Draws for one relation and type of tail: a random order of each head's safe tails, divided among the head's facts."""
 
     def __init__(
         self,
@@ -233,29 +244,29 @@ class _RelationDraws:
         relation: str,
         tail_type: str | None,
     ) -> None:
-        self.known, self.relation = knowledge, relation
+        self.knowledge, self.relation = knowledge, relation
         self.kinship, self.nearness, self.closeness = kinship, nearness, closeness
         self.candidates = CandidateTails(knowledge, relation, tail_type)
         self._facts: defaultdict[str, list[Fact]] = defaultdict(list)
         for fact in knowledge.facts:
             if fact.tail is not None and (fact.relation, fact.tail_type) == (relation, tail_type):
                 self._facts[knowledge.entity(fact.head)].append(fact)
-        self._safe_tails, self._fitted_weights = cache(self._find_safe_tails), cache(self._fit_relation)
+        self._safe_tails, self._fitted_weights = cache(self._find_safe_tails), cache(self._fit_tail_weights)
         self._strength_assignment, self._cached_ranks = cache(self._assign_strengths), cache(self._closeness_ranks)
         self._is_small = len(self._facts) * len(self.candidates.tails) <= _MAX_CELLS
         self._order = lru_cache(maxsize=len(self._facts) if self._is_small else 0)(self._draw_order)
 
     def safe_tails(self, fact: Fact, seed: int, preference: str) -> Iterator[_FalseTail]:
-        """Yields the safe tails with the strength of a fact. Facts of the same head begin with different tails."""
+        """Yields the safe tails with the strength of a fact, in random order. Facts of a head begin with different tails."""
         indices, kindred = self._safe_tails(fact.head)
         order = self._order(fact.head, seed, NEAR if preference == JUDGED else preference)
         if assignment := self._strength_assignment(fact.head):
             order = order[[assignment.matches(fact, self.candidates.entities[indices[number]]) for number in order]]
-        peers = (f for f in self._facts[self.known.entity(fact.head)] if (f.strength or "") == (fact.strength or ""))
+        peers = (f for f in self._facts[self.knowledge.entity(fact.head)] if (f.strength or "") == (fact.strength or ""))
         siblings = sorted({f.fact_id for f in peers} | {fact.fact_id}, key=lambda fact_id: digest(str(seed), fact_id))
         turn, turns = siblings.index(fact.fact_id), len(siblings)
         others = (order[at] for at in range(len(order)) if at % turns != turn)
-        learned = self.known.learned_entities(fact.head)
+        learned = self.knowledge.learned_entities(fact.head)
         for number in chain(order[turn::turns], others):
             if self.candidates.entities[indices[number]] in learned:
                 continue
@@ -266,18 +277,18 @@ class _RelationDraws:
             yield _FalseTail(tail.name, tail.identifier, CLOSEST if is_closest else NEAR if kindred[number] else FAR)
 
     def closest_tail(self, head: str) -> Tail | None:
-        """The safe tail with the highest closeness to a head."""
+        """The safe tail with the highest closeness to a head; None if the head has no safe tail."""
         indices = self._safe_tails(head)[0]
         return self.candidates.tails[indices[self._cached_ranks(head).argmin()]] if len(indices) else None
 
     def matches_strength(self, fact: Fact, tail: str) -> bool:
-        """Returns True if the fact's strength is assigned to a false tail of its head."""
+        """Returns True if a false tail of the fact's head has the fact's strength."""
         assignment = self._strength_assignment(fact.head)
-        return assignment is None or assignment.matches(fact, self.known.entity(tail))
+        return assignment is None or assignment.matches(fact, self.knowledge.entity(tail))
 
     def _assign_strengths(self, head: str) -> StrengthAssignment | None:
         """Assigns strengths to the head's false tails; None if all its facts have the same strength."""
-        entity = self.known.entity(head)
+        entity = self.knowledge.entity(head)
         if len({fact.strength or "" for fact in self._facts[entity]}) < 2:
             return None
         indices, kindred = self._safe_tails(head)
@@ -288,31 +299,31 @@ class _RelationDraws:
         """A random order of the head's safe tails, by an exponential race with their weights."""
         indices = self._safe_tails(head)[0]
         weights = self._fitted_weights(preference)[indices] * self._preference_weights(head, preference)
-        head_seed = int(digest(str(seed), self.relation, self.known.entity(head)), 16)
+        head_seed = int(digest(str(seed), self.relation, self.knowledge.entity(head)), 16)
         stream = np.random.PCG64(head_seed).random_raw(len(self.candidates.tails))
         times = -np.log((stream[indices] + np.uint64(1)) / 2.0**64) / weights
         return np.argsort(times, kind="stable")
 
     def _find_safe_tails(self, head: str) -> tuple[Indices, NDArray[np.bool_]]:
-        """Indices of a head's safe tails among the candidates, and a mask of the kindred ones among them."""
-        indices, kindred = self.candidates.safe(head), self.kinship.kindred_tails(self.relation, head)
+        """Indices of a head's safe tails in `candidates.tails`, and a mask, as long, of the kindred ones among them."""
+        indices, kindred = self.candidates.safe_indices(head), self.kinship.kindred_tails(self.relation, head)
         return indices, np.array([self.candidates.entities[index] in kindred for index in indices], dtype=bool)
 
     def _preference_weights(self, head: str, preference: str) -> Weights:
-        """Weights of the head's safe tails by a preference, to be multiplied by `_fitted_weights`."""
+        """Weights of a head's safe tails by a preference, to be multiplied by the weights of `_fit_tail_weights`."""
         if preference == CLOSEST:
-            return np.asarray(self._cached_ranks(head) ** _CLOSENESS)
-        return np.where(self._safe_tails(head)[1], _KINSHIP[preference], 1.0)
+            return np.asarray(self._cached_ranks(head) ** _CLOSENESS_EXPONENT)
+        return np.where(self._safe_tails(head)[1], _KINDRED_WEIGHT[preference], 1.0)
 
     def _closeness_ranks(self, head: str) -> Indices:
-        """Rank of each of the head's safe tails by closeness, near ones first; 1 is the closest."""
+        """Rank of each of a head's safe tails by closeness, near ones first; 1 is the closest."""
         indices, near = self._safe_tails(head)[0], self.nearness.near_tails(self.relation, head)
         ranks = self.closeness().closeness_ranks(self.relation, head, [self.candidates.tails[index].name for index in indices])
         far = [len(indices) * (self.candidates.entities[index] not in near) for index in indices]
         return np.argsort(np.argsort(ranks + np.array(far, dtype=np.int64))) + 1
 
-    def _fit_relation(self, preference: str) -> Weights:
-        """Fits weights with which each tail is expected to be drawn as often as it is true, within the rules.
+    def _fit_tail_weights(self, preference: str) -> Weights:
+        """Fits weights of the candidate tails, with which each is drawn about as often as it is true, within the rules.
 
         Without these weights, a frequent tail that is safe for few heads would be mostly true: its name would reveal the label.
         A head with m facts draws m tails without replacement, in exponential races. Tail t is among them with a probability of
@@ -329,7 +340,7 @@ class _RelationDraws:
         return weights
 
     def _preference_matrix(self, preference: str, groups: Sequence[Sequence[Fact]]) -> tuple[Weights, Weights]:
-        """Preference weights (heads × tails), 0 for unsafe tails, and the number of draws per head (heads)."""
+        """Preference weights (heads × tails), 0 for unsafe tails; and draws per head (heads). groups: facts of each head."""
         allowed = np.zeros((len(groups), len(self.candidates.tails)))
         for row, group in enumerate(groups):
             head = group[0].head
@@ -342,7 +353,7 @@ class _RelationDraws:
 def _fit_weights(allowed: Weights, draws: Weights, counts: Weights) -> Weights:
     """Fits weights (tails) so that each head makes its draws, and each tail is drawn in proportion to `counts`.
 
-    allowed: preference weights (heads × tails). draws: number of draws per head.
+    allowed: preference weights (heads × tails), 0 for unsafe tails. draws: number of draws per head. counts: facts per tail.
     """
     weights, times = counts, draws / (allowed @ counts)
     expected = counts * draws.sum() / counts.sum()

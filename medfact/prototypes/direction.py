@@ -1,4 +1,4 @@
-"""Direction of relations: facts of a pool's inverse relation are inverted, so that each relation has one direction.
+"""Direction of relations: facts that state the inverse of a pool's relation are inverted, so that the pool can state them.
 
 "Allopurinol, treats, gout" becomes "gout, therapeutic drugs, allopurinol".
 """
@@ -19,19 +19,19 @@ from medfact.prototypes.pool import Pool
 
 _Triplet = tuple[str, ...]
 
-_OTHER_WAY = ", the other way round."
+_INVERTED = ", the other way round."  # end of a note on inverted facts
 
 
 def is_inversion_note(note: str, relation: str) -> bool:
-    """Returns True if a note of `orient_facts` is about the inverted facts of a relation. relation: as in the file."""
-    return note.endswith(_OTHER_WAY) and f" {relation!r}: " in note
+    """Returns True if a note of `orient_facts` counts the inverted facts of a relation, named as in the file."""
+    return note.endswith(_INVERTED) and f" {relation!r}: " in note
 
 
 def orient_facts(collection: Collection, pool: Pool) -> Collection:
-    """Inverts the facts whose relation is the inverse of one in the pool, and adds the bundled sets' knowledge.
+    """Inverts the facts whose relation is the inverse of one in the pool, and adds true facts of the bundled data sets.
 
-    Returns the same collection if nothing changes. Inverted facts have `turned_from`; facts with a ready sentence stay
-    unchanged, as does the fingerprint. A note for each relation counts the inverted facts.
+    Inverted facts have `turned_from`, and a note for each relation counts them. Facts with a ready sentence stay unchanged,
+    as does the collection's fingerprint. Returns the same collection if nothing changes.
     """
     if collection.name not in bundled_names():
         key: tuple[object, ...] = (
@@ -52,7 +52,7 @@ def orient_facts(collection: Collection, pool: Pool) -> Collection:
 
 
 def _memoized(collection: Collection, key: tuple[object, ...], compute: Callable[[], Collection]) -> Collection:
-    """Returns a collection derived from another, computed once for each key."""
+    """Returns a collection that is derived from another one, computed once per key."""
     if key not in collection.memo:
         collection.memo[key] = compute()
     derived: Collection = collection.memo[key]
@@ -62,13 +62,14 @@ def _memoized(collection: Collection, key: tuple[object, ...], compute: Callable
 def _invert_collection(
     collection: Collection, inverses: Mapping[str, str], canonical: Callable[[str], str | None]
 ) -> Collection:
+    """Inverts the facts of a collection. inverses: relation in the file → the pool's. canonical: `Pool.canonical`."""
     inversion = _Inversion(collection, inverses, canonical)
     has_named_partners = any(fact.negative_of and fact.fact_id not in collection.alone for fact in collection.facts)
     is_paired_by_file = has_named_partners or bool(collection.ready)
     unpaired = [collection.alone.get(fact.fact_id, fact) for fact in collection.facts]
     consistent, repeated = inversion.split_duplicates(map(inversion.invert, unpaired))
     consistent, contradicted = inversion.split_contradictions(consistent)
-    facts, alone, notes = _keep_file_pairs(consistent) if is_paired_by_file else _pair_again(consistent)
+    facts, alone, notes = _keep_file_pairs(consistent) if is_paired_by_file else _pair_by_head(consistent)
     true_facts = inversion.split_duplicates(map(inversion.invert, collection.known.facts))[0]
     barred = {inversion.triplet(fact) for fact in contradicted}
     also_true = ((fact.head, fact.tail or "") for fact in contradicted if fact.positive)
@@ -84,7 +85,7 @@ def _invert_collection(
             also_true=(*collection.known.also_true, *also_true),
         ),
         notes=(
-            *_without_pairing_note(collection),
+            *_notes_without_pairing(collection),
             *inversion.notes(),
             *_exclusion_notes(repeated, contradicted, sum(lost_partners) if is_paired_by_file else 0),
             *notes,
@@ -99,26 +100,27 @@ class _Inversion:
     """The inversion of a collection's facts to the direction of a pool."""
 
     collection: Collection
-    inverses: Mapping[str, str]  # relation, as the file writes it → the pool's relation of which it is the inverse
-    canonical: Callable[[str], str | None]
+    inverses: Mapping[str, str]  # relation in the file → its inverse in the pool
+    canonical: Callable[[str], str | None]  # `Pool.canonical`
 
     def applies_to(self, fact: Fact) -> bool:
+        """Returns True if a fact is to be inverted."""
         return fact.relation in self.inverses and fact.tail is not None and fact.fact_id not in self.collection.ready
 
     def invert(self, fact: Fact) -> Fact:
-        """Inverts a fact if its relation is an inverse. A false fact loses its true fact, whose head would differ."""
+        """Inverts a fact if `applies_to` holds. A false fact loses the link to its true fact, which would have another head."""
         if not self.applies_to(fact):
             return fact
         single = fact if fact.positive else replace(fact, negative_of=None, k=0)
         return single.inverse(self.inverses[fact.relation])
 
     def triplet(self, fact: Fact) -> _Triplet:
-        """Key of a fact's triplet and scope, the same for all names of its relation."""
+        """Key by which triplets with their scope are compared; equal for all names of a relation."""
         relation = self.canonical(fact.relation) or fact.relation
         return name_key(fact.head), relation, name_key(fact.tail or ""), *bounds_of(fact)
 
     def split_duplicates(self, facts: Iterable[Fact]) -> tuple[list[Fact], list[Fact]]:
-        """Splits facts into distinct facts and duplicates. Only an inverted fact counts as a duplicate."""
+        """Splits facts into distinct facts and duplicates of these. Only inverted facts count as duplicates."""
         facts = list(facts)
         seen = {(self.triplet(fact), fact.positive) for fact in facts if fact.turned_from is None}
         distinct: list[Fact] = []
@@ -140,24 +142,28 @@ class _Inversion:
         )
 
     def notes(self) -> Iterator[str]:
+        """Yields a note for each inverted relation, with the number of its facts."""
         counts = Counter(fact.relation for fact in self.collection.facts if self.applies_to(fact))
         for name, number in counts.items():
             facts, they_are = ("1 fact says", "it is") if number == 1 else (f"{number:,} facts say", "they are")
-            yield f"{facts} {name!r}: {they_are} read as {self.inverses[name]!r}{_OTHER_WAY}"
+            yield f"{facts} {name!r}: {they_are} read as {self.inverses[name]!r}{_INVERTED}"
 
 
 def _keep_file_pairs(facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], Mapping[str, Fact], Sequence[str]]:
-    """Keeps the pairs of true and false facts that the file names; a false fact without its true fact becomes single."""
+    """Keeps the pairs of true and false facts in the file; a false fact without its true fact becomes single.
+
+    Returns three values as `_pair_by_head` does, the last two empty.
+    """
     true = {fact.fact_id for fact in facts if fact.positive}
     orphans = {fact.fact_id for fact in facts if fact.negative_of is not None and fact.negative_of not in true}
     single = (replace(f, negative_of=None, k=0, fact_id="") if f.fact_id in orphans else f for f in facts)
     return tuple({fact.fact_id: fact for fact in single}.values()), {}, ()
 
 
-def _pair_again(facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], Mapping[str, Fact], Sequence[str]]:
+def _pair_by_head(facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], Mapping[str, Fact], Sequence[str]]:
     """Pairs each false fact with the only true fact of its head and relation, as `datasets.pairing` does.
 
-    Returns the facts, the unpaired originals of the paired false ones (by new id), and a note on single false facts.
+    Returns the facts; id of a paired false fact → the fact before pairing; and a note on single false facts, if any.
     """
     by_id = {fact.fact_id: fact for fact in facts}
     pairing = partners_by_place(by_id)
@@ -173,7 +179,7 @@ def _pair_again(facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], Mapping[str, F
     return tuple(result.values()), alone, [alone_note(pairing.alone)] if pairing.alone else []
 
 
-def _without_pairing_note(collection: Collection) -> Iterator[str]:
+def _notes_without_pairing(collection: Collection) -> Iterator[str]:
     """Yields the collection's notes except the one on single false facts."""
     unpaired = (collection.alone.get(fact.fact_id, fact) for fact in collection.facts)
     number = partners_by_place({fact.fact_id: fact for fact in unpaired}).alone
@@ -187,6 +193,7 @@ def _quote_fact(fact: Fact) -> str:
 
 
 def _exclusion_notes(repeated: Sequence[Fact], contradicted: Sequence[Fact], lost_partners: int) -> Iterator[str]:
+    """Yields notes on duplicates, contradictions, and false facts that lost their true facts."""
     if len(repeated) == 1:
         yield f"1 fact, {_quote_fact(repeated[0])}, says from its other end what another says: it counts once."
     elif repeated:

@@ -1,4 +1,4 @@
-"""Grammar of generated sentences: articles and number of names, agreement of verbs, and a fact's scope in front.
+"""Grammar of generated sentences: articles and number of names, agreement of verbs, and prefixes for a fact's scope.
 
 `assets/datasets/vocabulary.csv` lists the names of the bundled data: `article` (a, an, the, or none), `number`, and `written`
 for a name with another form in sentences ("joint" as "the joints"). Names of users' own tables keep their form; their number
@@ -24,14 +24,15 @@ _SLOT_OR_VERB = re.compile(r"\[(?P<slot>[XY])\]|\{(?P<singular>[^{}|]*)\|(?P<plu
 
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
-    """A noun phrase: a name with its article, and its grammatical number."""
+    """A noun phrase."""
 
-    text: str
+    text: str  # a name with its article
     plural: bool
 
 
 @cache
 def _noun_phrases() -> dict[str, NounPhrase]:
+    """Loads the vocabulary: name key → noun phrase."""
     return {
         name_key(row["name"]): NounPhrase(
             row["written"] or " ".join(filter(None, (row["article"], row["name"]))), row["number"] == "plural"
@@ -42,7 +43,7 @@ def _noun_phrases() -> dict[str, NounPhrase]:
 
 @lru_cache(maxsize=1 << 17)
 def noun_phrase(name: str) -> NounPhrase:
-    """Looks up the noun phrase of a name in the vocabulary; a name that is not listed has no article."""
+    """Looks up the noun phrase of a name in the vocabulary. A name that is not listed gets no article, and a guessed number."""
     return _noun_phrases().get(name_key(name)) or NounPhrase(name, is_plural(name))
 
 
@@ -82,16 +83,16 @@ _AFTER_HEAD_NOUN = re.compile(
     r"induced|triggered|involving|affecting|that|which|nos)(?:\s|$)|(?<=difficulty)\s|(?<=trouble)\s",
     re.IGNORECASE,
 )
-"""Text after a head noun: "shortness of breath" is singular, "changes in vision" plural."""
+"""End of the head noun in a name. It has the name's number: "shortness of breath" is singular, "changes in vision" plural."""
 
 _EXCEPTIONS = {
     name: frozenset(words.split())
     for name, words in yaml.safe_load(Path(__file__).with_name("number.yaml").read_text(encoding="utf-8")).items()
 }
-"""Words whose number does not follow from their English or Latin ending."""
+"""Kind of exception → words whose number does not follow from their English or Latin ending."""
 
 _SINGULAR_ENDINGS = re.compile(r"(?:ss|us|is|os|monas|myces|oides|ans|dens|lens|rens|mens|[^aeo]ys)$")
-"""As in tetanus, sclerosis, polyhydramnios, Pseudomonas, Actinomyces, acanthosis nigricans, delirium tremens, synophrys."""
+"""Singular endings in s: tetanus, sclerosis, polyhydramnios, Pseudomonas, acanthosis nigricans, delirium tremens, synophrys."""
 
 
 def is_plural(name: str) -> bool:
@@ -111,6 +112,7 @@ def _ends_in_plural(phrase: str) -> bool:
 
 
 def _is_plural_word(word: str, is_in_mixed_case: bool) -> bool:
+    """Returns True if a noun is plural. is_in_mixed_case: its phrase is not all capitals."""
     if re.fullmatch(r"[A-Z0-9]{2,}s", word):
         return True  # NSAIDs
     if "'" in word or "’" in word or len(word) < 4 or (word.isupper() and (is_in_mixed_case or len(word) < 6)):
@@ -130,7 +132,7 @@ _PREPOSITIONS = frozenset({
     "on", "from", "across",
 })  # fmt: skip
 
-_TAKES_THE = re.compile(
+_PLACE_WITH_ARTICLE = re.compile(
     r"united (?:states|kingdom|arab emirates)\b.*|european (?:union|economic area)|(?:\w+ ){0,3}republic(?: of .*)?|netherlands"
     r"|philippines|bahamas|gambia|maldives|congo|ivory coast|middle east|(?:\w+ )?americas|caribbean|tropics|sahel|balkans"
     r"|(?:\w+ )+islands|u\.?s\.?(?:a\.?)?|u\.?k\.?|e\.?u\.?|u\.?a\.?e\.?|eea",
@@ -138,26 +140,26 @@ _TAKES_THE = re.compile(
 )
 """Names of places that take an article: "in the United States", but "in Japan"."""
 
-_ORDINARY_WORD = re.compile(r"[A-Z](?=(?:[a-z]*|[a-z]+(?:-[a-z]+)+)(?:[\s,;:]|$))")
-"""The capital of an ordinary first word, such as "First-choice"; not that of "E. coli", "COVID-19", "T-cell" or "HIV"."""
+_ORDINARY_CAPITAL = re.compile(r"[A-Z](?=(?:[a-z]*|[a-z]+(?:-[a-z]+)+)(?:[\s,;:]|$))")
+"""Capital of a first word that can be in lower case, such as "First-choice"; not of "E. coli", "COVID-19", "T-cell", "HIV"."""
 
 
 def scope_prefix(fact: Fact) -> str:
-    """Region and population of a fact as a prefix of its sentences: "In the United States, in pregnancy, ", or "".
+    """Prefix of a fact's sentences with its region and population, "In the United States, in pregnancy, "; "" without either.
 
-    Affirmed and negated forms have the same prefix: the negation does not include the scope.
+    Negated forms have the same prefix as affirmed ones: they do not negate the scope.
     """
-    region = f"the {fact.region}" if _TAKES_THE.fullmatch(fact.region or "") else fact.region
+    region = f"the {fact.region}" if _PLACE_WITH_ARTICLE.fullmatch(fact.region or "") else fact.region
     prefix = ", ".join(_with_preposition(text) for text in (region, fact.population) if text)
     return prefix and f"{prefix[0].upper()}{prefix[1:]}, "
 
 
 def decapitalize(prototype: str) -> str:
-    """Puts the first word of a prototype in lower case, to continue after a comma; a slot or name stays unchanged."""
-    return prototype[0].lower() + prototype[1:] if _ORDINARY_WORD.match(prototype) else prototype
+    """Puts the first word of a prototype in lower case, so that it can follow a prefix; a slot or name stays unchanged."""
+    return prototype[0].lower() + prototype[1:] if _ORDINARY_CAPITAL.match(prototype) else prototype
 
 
 def _with_preposition(text: str) -> str:
-    """Puts "in" before a region or population without a preposition."""
+    """Puts "in" before a region or population, unless it begins with a preposition."""
     first, _, rest = text.partition(" ")
     return f"{first.lower()} {rest}" if rest and first.lower() in _PREPOSITIONS else f"in {text}"

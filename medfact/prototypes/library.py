@@ -1,4 +1,4 @@
-"""The library of pools: the project's in `prototypes/`, users' files, and pools derived from others."""
+"""Loading of pools: bundled ones from `prototypes/`, users' files, and pools derived from others."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from medfact.datasets.names import relation_words
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import name_key
 from medfact.prototypes.pool import READY, Pool, RelationPrototypes, merge_pools
-from medfact.prototypes.pool_files import read_pool, validate_pool
+from medfact.prototypes.pool_files import build_pool, read_pool
 
 ORIGIN = "origin"
-"""Name of the pool with one plain statement per fact, not rephrased: the papers' baseline."""
+"""Name of the pool with one plain statement per fact, the papers' baseline without logical variants."""
 
 BUILTIN_POOL = "medfact"
-"""Name of the project's own pool. All other pools except MKJ's share its names of relations."""
+"""Name of the project's own pool. All other pools except MKJ's accept its names of relations too."""
 
 PLAIN = "plain"
-"""Value of `words_of` for a relation of `origin` in the pool's own plain form, without a template of a benchmark."""
+"""`RelationPrototypes.sentence_source` in the pool ORIGIN of a sentence that is a plain form, not a benchmark's template."""
 
 
 def pool_names() -> list[str]:
@@ -34,7 +34,7 @@ def pool_names() -> list[str]:
 
 @cache
 def bundled_pool_files() -> tuple[str, ...]:
-    """Names of the bundled pools that are files."""
+    """Names of the bundled pools that have a file: all except ORIGIN."""
     return tuple(sorted(path.stem for path in PROTOTYPES.glob("*.yaml")))
 
 
@@ -63,7 +63,7 @@ def parse_pool(path: Path, text: str) -> Pool:
 
 
 def _complete_user_pool(pool: Pool, path: Path) -> Pool:
-    """Adds to a user's pool the missing relations of the bundled pool that it extends."""
+    """Adds the relations of the bundled pool that a user's pool extends. Raises PoolError if it cannot extend that pool."""
     if pool.name in pool_names():
         raise PoolError(f"{path.name}: {pool.name!r} is the name of one of the project's pools.", "Choose another `name`.")
     pool = replace(pool, file=path.name)
@@ -80,16 +80,17 @@ def _complete_user_pool(pool: Pool, path: Path) -> Pool:
 
 @cache
 def _load_bundled_pool(name: str) -> Pool:
+    """Loads a bundled pool's file, and adds other names of its relations."""
     path = PROTOTYPES / f"{name}.yaml"
     # the fast parser, if the library has it: these files are the project's own, so they are trusted
-    pool = validate_pool(path, yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    pool = build_pool(path, yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     if name == BUILTIN_POOL:
         return _with_translated_names(pool)
     return pool if name == READY else _with_builtin_names(pool)
 
 
 def _with_translated_names(pool: Pool) -> Pool:
-    """Adds names of relations from tables in other languages to the project's own pool."""
+    """Adds names that relations have in other languages to the project's own pool, so that users' tables may use them."""
 
     def additional_names(relation: str, names: Iterable[str], *uses: str) -> list[str]:
         by_key = {name_key(name): name for words in relation_words(*uses).values() for name in words.get(relation, ())}
@@ -107,7 +108,7 @@ def _with_translated_names(pool: Pool) -> Pool:
 
 
 def _with_builtin_names(pool: Pool) -> Pool:
-    """Adds the names and inverses of relations in the project's own pool, except names that the pool uses already."""
+    """Adds the names of relations and inverses in the project's own pool to another pool, except names that it has already."""
     taken = {name_key(name) for r in pool.relations.values() for name in (r.name, *r.aliases, *r.inverse)}
 
     def additional_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -122,7 +123,7 @@ def _with_builtin_names(pool: Pool) -> Pool:
 
 
 def check_relations(pool: Pool, relations: Iterable[str]) -> None:
-    """Raises PoolError if a user's pool has a relation that neither the facts nor the bundled pools have."""
+    """Raises PoolError if a user's pool has a relation that neither a bundled pool nor the facts have."""
     if not pool.file:
         return
     relations = sorted(set(relations))
@@ -139,17 +140,17 @@ def check_relations(pool: Pool, relations: Iterable[str]) -> None:
 
 
 def origin_pool(pool: Pool, templates: Mapping[str, str] | None = None, source: str = "") -> Pool:
-    """Derives the pool with one statement per fact: a benchmark's template for its relations, else the pool's plain form.
+    """Derives the pool ORIGIN, with one sentence per relation: a benchmark's template, or else the given pool's plain form.
 
     Args:
-        templates: relation, as the facts write it → a sentence with [X] and [Y].
-        source: the file of the templates.
+        templates: relation in the facts → a sentence with [X] and [Y].
+        source: name of the file of the templates.
     """
     plain_form, relations = pool.forms[0], dict(pool.relations)
     for name, relation in pool.relations.items():
         strengths = {strength: {"none": sentences[plain_form]} for strength, sentences in relation.strengths.items()}
         sentences = {"none": relation.sentences[plain_form]}
-        relations[name] = replace(relation, sentences=sentences, strengths=strengths, pool=ORIGIN, words_of=PLAIN)
+        relations[name] = replace(relation, sentences=sentences, strengths=strengths, pool=ORIGIN, sentence_source=PLAIN)
     by_name = {pool.canonical(relation) or relation: (relation, text) for relation, text in (templates or {}).items()}
     for name, (written, text) in by_name.items():
         plain = relations.get(name)
@@ -161,14 +162,16 @@ def origin_pool(pool: Pool, templates: Mapping[str, str] | None = None, source: 
 
 
 def _single_form_relation(
-    name: str, sentence: str, pool: str, aliases: tuple[str, ...] = (), words_of: str = ""
+    name: str, sentence: str, pool: str, aliases: tuple[str, ...] = (), sentence_source: str = ""
 ) -> RelationPrototypes:
-    """Makes a relation with one sentence, in the form `none`."""
-    return RelationPrototypes(name, name, "head", "tail", aliases, {"none": sentence}, {}, pool, words_of=words_of)
+    """Builds a relation with one sentence, in the form `none`. pool: name of its pool."""
+    return RelationPrototypes(
+        name, name, "head", "tail", aliases, {"none": sentence}, {}, pool, sentence_source=sentence_source
+    )
 
 
 def load_templates_pool(path: Path) -> Pool:
-    """Reads MKJ's pool from a `templates.json`; unusable sentences become its problems.
+    """Reads MKJ's pool from a `templates.json`; unusable sentences are listed in its `problems`.
 
     Raises FactsError if the file is broken, PoolError if it has no usable sentence.
     """
@@ -188,18 +191,18 @@ def load_templates_pool(path: Path) -> Pool:
     )
 
 
-Forms = Mapping[str, Mapping[str, str]]
-"""Relation → form → a text: a sentence, or the reason why its label is wrong."""
+RelationTexts = Mapping[str, Mapping[str, str]]
+"""Relation → form → sentence."""
 
 
-def mislabelled_forms(sentences: Forms, relations: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Relation → mislabelled form → the reason, for the sentences of a run.
+def mislabelled_forms(sentences: RelationTexts, relations: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Finds sentences of a run that bundled pools list as mislabelled: relation → form → the reason.
 
     Sentences are compared by their text, so the pool's name and the run's date do not matter.
 
     Args:
-        sentences: those of the run, by the pool's names of relations.
-        relations: names as the facts write them; the keys of the result.
+        sentences: of the run, by the pool's names of relations.
+        relations: names in the facts; the keys of the result.
     """
     reasons: dict[str, dict[str, str]] = {}
     for relation in relations:

@@ -1,4 +1,4 @@
-"""Candidate relations for a relation without prototypes, and generic sentences made from its name."""
+"""Help for a relation of users' facts that a pool lacks: similar relations of the pool, and sentences made from its name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from medfact.facts import Fact, fold_text
 from medfact.prototypes.pool import Pool, fill_slots, split_words
 
 WEIGHT_OF_WORDS = 2.0
-"""Weight of a word that hints at only one relation, relative to a perfect fit of entity types."""
+"""Score of a word that only one relation has; entity types that fit perfectly score 1."""
 
 _MAX_PAIRS = 200
 """Maximum number of facts whose names are looked up."""
@@ -24,21 +24,21 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True)
 class RelationCandidate:
-    """A relation of the pool that a user's relation may mean."""
+    """A relation of the pool, or its inverse, that a user's relation may mean."""
 
-    relation: str
-    name: str  # the relation, or a name of its inverse
-    text: str  # the relation's description, filled with the names of a fact
-    head_kind: str  # as of `entity_kind`
-    score: float
-    is_inverted: bool  # true if head and tail of the facts would be exchanged
+    relation: str  # the pool's name
+    name: str  # the same, or a name of the inverse
+    text: str  # the relation's description, filled with head and tail of a user's fact
+    head_kind: str  # of the user's heads, as of `entity_kind`
+    score: float  # 0 or more, as of `suggest_relations`
+    is_inverted: bool  # True if the name is the inverse's
 
 
-def rank_relations(pool: Pool, facts: Sequence[Fact]) -> list[RelationCandidate]:
-    """Ranks the relations of a pool, and their inverses, as candidates for the relation of some facts, best first.
+def suggest_relations(pool: Pool, facts: Sequence[Fact]) -> list[RelationCandidate]:
+    """Lists the relations of a pool, and their inverses, that the relation of a user's facts may mean, best first.
 
     The score adds two terms: words shared with the relation's names and its keywords in five languages, weighted by rarity; and
-    how well the entity types of heads and tails match.
+    how well the entity types of heads and tails fit. facts: at least one, all of the same relation.
     """
     pairs = [(fact.head, fact.tail or "") for fact in facts[:_MAX_PAIRS]]
     head, tail = f"“{facts[0].head}”", f"“{facts[0].tail}”"
@@ -67,7 +67,7 @@ def rank_relations(pool: Pool, facts: Sequence[Fact]) -> list[RelationCandidate]
 
 
 def best_candidates(candidates: Sequence[RelationCandidate], number: int = 3) -> list[RelationCandidate]:
-    """Selects the best of sorted candidates with a positive score, each relation in only one direction."""
+    """Selects up to `number` candidates with a positive score, each relation in only one direction. candidates: best first."""
     best: dict[str, RelationCandidate] = {}
     for candidate in candidates:
         if candidate.score > 0:
@@ -76,8 +76,8 @@ def best_candidates(candidates: Sequence[RelationCandidate], number: int = 3) ->
 
 
 def relation_hint(pool: Pool, facts: Sequence[Fact]) -> str:
-    """Hint for the command line on how to map the relation of some facts to a relation of the pool."""
-    relation, names = facts[0].relation, [candidate.name for candidate in best_candidates(rank_relations(pool, facts))]
+    """Hint for users of the command line: options that map the relation of their facts to one of the pool."""
+    relation, names = facts[0].relation, [candidate.name for candidate in best_candidates(suggest_relations(pool, facts))]
     names = names or [*pool.relations][:3]
     column = f'--column "relation:{relation}=={names[0]}"'
     return (
@@ -87,14 +87,14 @@ def relation_hint(pool: Pool, facts: Sequence[Fact]) -> str:
 
 
 def entity_kind(type_label: str) -> str:
-    """Coarse kind of an entity type, such as condition for "diseases"; "" if it is not listed."""
+    """Coarse kind of an entity type, such as "condition" for "diseases"; "" if it is not listed."""
     words = f" {' '.join(type_label.casefold().split())} "
     kinds = table_words()["kinds"].items()
     return next((kind for kind, terms in kinds if any(f" {term} " in words for term in terms)), "")
 
 
 def _stems(texts: Iterable[str]) -> frozenset[str]:
-    """First six letters of each word that may hint at a relation; for Chinese, bigrams of characters."""
+    """Extracts stems by which names of relations are compared: first six letters of content words; for Chinese, bigrams."""
     words = [word for text in texts for word in _WORD.findall(fold_text(split_words(text)))]
     linking = table_words()["linking"]
     latin = {word[:6] for word in words if word.isascii() and len(word) > 3 and word not in linking}
@@ -112,12 +112,9 @@ _VERB = re.compile(r"(?!\w*(?:ss|us|is|[io]ns|ents|ors|ers|ies|nces|ics|ings|oms
 
 
 def generic_sentences(relation: str, head_kind: str = "") -> tuple[str, ...]:
-    """Generates four equivalent sentences from the name of a relation: plain, inverted, about a patient, and both.
+    """Generates four equivalent prototypes from the name of a relation: plain, inverted, about a patient, and both.
 
-    Each of them can be negated.
-
-    Args:
-        head_kind: as of `entity_kind`.
+    Each can be negated. head_kind: as of `entity_kind`.
     """
     split = split_words(relation.replace("_", " ")).split()
     words = " ".join(word if word[:2].isupper() else word[:1].lower() + word[1:] for word in split)

@@ -1,4 +1,4 @@
-"""Pool files: a pool as YAML, checked sentence by sentence."""
+"""Reading and validation of pool files (YAML), sentence by sentence."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from medfact.prototypes.pool import Pool, RelationPrototypes
 from medfact.statements import VARIANTS
 
 MAX_FILE_BYTES = 100 << 10
-"""The project's largest pool file has 19 kB."""
+"""Maximum size of a pool file. The largest bundled one has 19 kB."""
 
-MAX_TEXT, MAX_NOTE = 1_000, 5_000
-"""Characters of a sentence or name, and of a note."""
+MAX_TEXT_LENGTH, MAX_NOTE_LENGTH = 1_000, 5_000
+"""Maximum number of characters of a sentence or name, and of a note."""
 
-_OTHER_SLOT = re.compile(r"\[(?![XY]\])[A-Z]\]")
+_UNKNOWN_SLOT = re.compile(r"\[(?![XY]\])[A-Z]\]")
 
 
 def read_pool(path: Path, text: str | None = None) -> Pool:
@@ -30,13 +30,13 @@ def read_pool(path: Path, text: str | None = None) -> Pool:
     and only by one operator of negation if the pool lists these.
 
     Args:
-        text: the content of a file that does not exist yet.
+        text: the content, if the file does not exist yet.
     """
-    return validate_pool(path, _parse_record(path, _read_text(path) if text is None else text))
+    return build_pool(path, _parse_record(path, _read_text(path) if text is None else text))
 
 
-def validate_pool(path: Path, record: dict[str, Any]) -> Pool:
-    """Builds a validated pool from the parsed content of a file. Raises PoolError, which names the file."""
+def build_pool(path: Path, record: dict[str, Any]) -> Pool:
+    """Builds a pool from the parsed YAML of its file, and validates it. Raises PoolError if it breaks a rule."""
     forms = _parse_forms(path, record.get("forms"))
     for switch in ("verbatim", "grammar"):
         if not isinstance(record.get(switch, False), bool):
@@ -72,6 +72,7 @@ def validate_pool(path: Path, record: dict[str, Any]) -> Pool:
 
 
 def _read_text(path: Path) -> str:
+    """Reads a file as UTF-8. Raises PoolError if it is too large or not UTF-8."""
     if path.stat().st_size > MAX_FILE_BYTES:
         raise PoolError(f"{path.name} is larger than {MAX_FILE_BYTES >> 10} kB.", "Leave out relations that are not tested.")
     try:
@@ -81,6 +82,7 @@ def _read_text(path: Path) -> str:
 
 
 def _parse_record(path: Path, text: str) -> dict[str, Any]:
+    """Parses YAML with `relations`."""
     try:
         record = read_yaml(text)
     except InvalidYaml as error:
@@ -92,6 +94,7 @@ def _parse_record(path: Path, text: str) -> dict[str, Any]:
 
 
 def _parse_forms(path: Path, value: Any) -> tuple[str, ...]:
+    """Validates `forms`: keys of variants, each once, and each affirmed one with its negation, if there are several."""
     forms = tuple(map(str, value)) if isinstance(value, list) else ()
     for form in forms or ("(none given)",):
         if form not in VARIANTS:
@@ -108,25 +111,29 @@ def _parse_forms(path: Path, value: Any) -> tuple[str, ...]:
 
 
 def _parse_text(path: Path, field: str, value: Any, default: str) -> str:
+    """Validates a text field; returns the default if it is missing or empty."""
     if value is None or value == "":
         return default
-    if not isinstance(value, str) or len(value) > MAX_TEXT:
-        raise PoolError(f"{path.name}: `{field}` is not text of up to {MAX_TEXT:,} characters.", "Write it in quotation marks.")
+    if not isinstance(value, str) or len(value) > MAX_TEXT_LENGTH:
+        raise PoolError(
+            f"{path.name}: `{field}` is not text of up to {MAX_TEXT_LENGTH:,} characters.", "Write it in quotation marks."
+        )
     return value
 
 
 def _parse_texts(path: Path, field: str, value: Any) -> tuple[str, ...]:
-    """Validates a list of texts; a single text counts as a list of one."""
+    """Validates a field that is a list of texts; a single text counts as a list of one."""
     texts = [] if value is None else value if isinstance(value, list) else [value]
-    if not all(isinstance(text, str) and len(text) <= MAX_NOTE for text in texts):
+    if not all(isinstance(text, str) and len(text) <= MAX_NOTE_LENGTH for text in texts):
         raise PoolError(
-            f"{path.name}: `{field}` holds something other than text of up to {MAX_NOTE:,} characters.",
+            f"{path.name}: `{field}` holds something other than text of up to {MAX_NOTE_LENGTH:,} characters.",
             "Write a list of texts, in quotation marks.",
         )
     return tuple(texts)
 
 
 def _parse_operators(path: Path, value: Any) -> tuple[tuple[str, str], ...]:
+    """Validates `operators`: pairs of an affirmed and a negated text."""
     for pair in value if isinstance(value, list) else [value]:
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
             raise PoolError(
@@ -136,10 +143,13 @@ def _parse_operators(path: Path, value: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _parse_relation(path: Path, name: str, entry: Any, forms: tuple[str, ...], pool: str) -> RelationPrototypes:
+    """Validates an entry of `relations`. pool: name of the pool."""
     if not isinstance(entry, dict):
         raise PoolError(f"{path.name}, relation {name!r}: it has no sentences.", "Give a sentence for every form.")
-    if len(name) > MAX_TEXT:
-        raise PoolError(f"{path.name}, relation {name[:40]!r}: the name is longer than {MAX_TEXT:,} characters.", "Shorten it.")
+    if len(name) > MAX_TEXT_LENGTH:
+        raise PoolError(
+            f"{path.name}, relation {name[:40]!r}: the name is longer than {MAX_TEXT_LENGTH:,} characters.", "Shorten it."
+        )
     strengths = entry.get("strengths") or {}
     if not isinstance(strengths, dict):
         raise PoolError(f"{path.name}, relation {name!r}: `strengths` has no names.", "Write a strength, then its sentences.")
@@ -169,6 +179,7 @@ def _parse_mislabelled(path: Path, relation: str, value: Any, forms: tuple[str, 
 
 
 def _parse_sentences(path: Path, relation: str, value: Any, forms: tuple[str, ...]) -> dict[str, str]:
+    """Validates `sentences`: form → prototype, one for each form of the pool."""
     by_form = value if isinstance(value, dict) else {}
     sentences = {form: _validate_sentence(_location(path, relation, form), by_form.get(form)) for form in forms}
     extra = sorted(set(map(str, by_form)) - set(forms))
@@ -178,11 +189,12 @@ def _parse_sentences(path: Path, relation: str, value: Any, forms: tuple[str, ..
 
 
 def _location(path: Path, relation: str, form: str) -> str:
+    """Place of a sentence, for a message."""
     return f"{path.name}, relation {relation!r}, form {form!r}"
 
 
-def sentence_problem(text: str) -> str | None:
-    """Returns the first validation error of a prototype, as a message; None if the prototype is valid."""
+def prototype_problem(text: str) -> str | None:
+    """Message about the first rule that a prototype's text breaks: its slots, its length; None if it breaks none."""
     try:
         _validate_sentence("", text)
     except PoolError as error:
@@ -191,7 +203,7 @@ def sentence_problem(text: str) -> str | None:
 
 
 def _validate_sentence(location: str, value: Any) -> str:
-    """Validates a sentence; returns it with single spaces."""
+    """Returns a prototype with single spaces. Raises PoolError if it is missing, too long, or lacks a slot."""
     if value is not None and not isinstance(value, str):
         raise PoolError(f"{location}: the sentence is not text.", "Write it in quotation marks.")
     sentence = " ".join((value or "").split())
@@ -200,10 +212,10 @@ def _validate_sentence(location: str, value: Any) -> str:
     for slot in ("[X]", "[Y]"):
         if sentence.count(slot) != 1:
             raise PoolError(f"{location}: {slot} occurs {sentence.count(slot)} times.", "Each slot must occur once.")
-    if other := _OTHER_SLOT.search(sentence):
+    if other := _UNKNOWN_SLOT.search(sentence):
         raise PoolError(f"{location}: nothing fills {other.group()}.", "The slots are [X] and [Y].")
-    if len(sentence) > MAX_TEXT:
-        raise PoolError(f"{location}: the sentence is longer than {MAX_TEXT:,} characters.", "Shorten it.")
+    if len(sentence) > MAX_TEXT_LENGTH:
+        raise PoolError(f"{location}: the sentence is longer than {MAX_TEXT_LENGTH:,} characters.", "Shorten it.")
     return sentence
 
 
@@ -243,11 +255,12 @@ def problems_by_form(
     operators: Sequence[tuple[str, str]],
     rule: Callable[[str, str], str | None],
 ) -> dict[str, str]:
-    """Form → the first rule that its sentence breaks, as a sentence; valid forms are absent.
+    """Validates the prototypes of one relation. Returns form → message about the first rule that its prototype breaks.
 
     Args:
-        operators: as in `negation_problem`.
-        rule: a further check of a form and its sentence, which returns a problem or None.
+        sentences: form → prototype.
+        operators: as in `Pool`.
+        rule: a further check of a form and its prototype, which returns a message, or None for a valid one.
     """
     problems: dict[str, str] = {}
     seen: set[str] = set()
@@ -255,7 +268,7 @@ def problems_by_form(
         text = sentences.get(form, "")
         affirmed = sentences.get(VARIANTS[form].form) if VARIANTS[form].negated else None
         negation = negation_problem(affirmed, text, operators) if affirmed else None
-        problem = sentence_problem(text) or (negation and negation.format("the affirmed sentence")) or rule(form, text)
+        problem = prototype_problem(text) or (negation and negation.format("the affirmed sentence")) or rule(form, text)
         if problem or text.casefold() in seen:
             problems[form] = problem or "it is the same as another of its sentences."
         seen.add(text.casefold())
@@ -263,10 +276,10 @@ def problems_by_form(
 
 
 def negation_problem(affirmed: str, negated: str, operators: Sequence[tuple[str, str]]) -> str | None:
-    """The reason why a sentence is not a valid negation of another; None if it is.
+    """Message about why a sentence is not a valid negation of an affirmed one; None if it is.
 
-    A negation differs from the affirmed sentence, for which the reason has a placeholder {}. If there are operators of
-    negation, it differs by exactly one of them.
+    A valid negation differs from the affirmed sentence; if there are `operators`, by exactly one of them. In the message, {}
+    stands for the affirmed sentence.
     """
     if negated == affirmed:
         return "it says the same as {}."

@@ -23,7 +23,7 @@ from medfact.results.report import Report
 from medfact.results.wording import describe_ending, describe_state
 from medfact.runs.prompts import Demonstrations, prompt_of, prompt_text
 from medfact.store import COMPLETE, Answer, Asked, Run, Store
-from medfact.tasks import TASK
+from medfact.tasks import TASK_ID
 from medfact.version import VERSION
 
 LM_EVAL, INSPECT = "lm-eval", "inspect"
@@ -262,7 +262,7 @@ def _result(run: Run, report: Report, name: str, title: str, unit: str, figure: 
 
 def _every_eval_rows(store: Store, run: Run, report: Report) -> Iterator[bytes]:
     demonstrations = store.answers.demonstrations(run.run)
-    score = "mkj_accuracy" if report.protocol == "mkj" else TASK  # that the rows belong to: TASK is the average accuracy
+    score = "mkj_accuracy" if report.protocol == "mkj" else TASK_ID  # that the rows belong to: TASK_ID is the average accuracy
     for item in store.answers.asked(run.run):
         if item.answer is not None and item.answer.failure is None:
             yield _line(_row(run, item, item.answer, demonstrations, score)).encode()

@@ -1,4 +1,4 @@
-"""Ranking passages for a query: strings in, ranked passages out. Sparse by shared words (BM25), dense by meaning (cosine)."""
+"""Retrieval of passages for a query: sparse by shared words (BM25), dense by meaning (cosines of sentence vectors)."""
 
 from medfact.retrieval.index import (
     DENSE,

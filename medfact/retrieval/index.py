@@ -1,6 +1,6 @@
 """Indices of passages: BM25 over words, cosines of sentence vectors (MKJ, Section 4.6), and mentions of names.
 
-BM25 and vector indices are built once for a corpus, cached in a folder under the hash of their content, and opened again later.
+BM25 and vector indices are built once for a corpus and cached in a folder, under a hash of their content.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ SPARSE, DENSE = "sparse", "dense"
 RETRIEVERS = {SPARSE: "by shared words (BM25)", DENSE: "by meaning (sentence vectors)"}
 """Kind of retriever → its description for users."""
 
-MAX_INDICES = 8
-"""Cached indices; the least recently used are evicted."""
+MAX_CACHED_INDICES = 8
+"""Maximum number of cached indices; the least recently used are evicted."""
 
-_FORMAT = "1"
-"""Version of the cached files: increase it if older ones cannot be read, or rank differently."""
+_FORMAT_VERSION = "1"
+"""Version of the cached files. Increase it if code can no longer read older ones, or would rank differently."""
 
-_VECTORS = "vectors.npy"
+_VECTORS_FILE = "vectors.npy"
 
 K1, B = 1.5, 0.75
-"""BM25's saturation of term frequencies, and its normalization by the passage's length."""
+"""Parameters k₁ and b of BM25: saturation of term frequencies, and normalization by the passage's length."""
 
 _WORD = re.compile(r"\w+")
 _SEPARATORS = re.compile(r"[\W_]+")
@@ -50,18 +50,19 @@ Scores = np.ndarray[Any, np.dtype[np.float32]]
 
 
 class RankedPassage(NamedTuple):
-    """A ranked passage: its index in the corpus, from 0, and its score: BM25, or a cosine from −1 to 1."""
+    """A passage that was ranked for a query."""
 
-    passage: int
-    score: float
+    passage: int  # index in the corpus, from 0
+    score: float  # BM25, or a cosine from −1 to 1
 
 
 def top_k(scores: Scores, k: int, excluded: Collection[int] = (), above: float = -np.inf) -> tuple[RankedPassage, ...]:
-    """Ranks the k passages with the highest scores above a threshold, best first; ties keep the order of the corpus.
+    """Returns the k passages with the highest scores, best first; ties keep the order of the corpus.
 
     Args:
         scores: one per passage.
-        excluded: passages that are never returned.
+        excluded: indices of passages that are never returned.
+        above: passages with this score or a lower one are not returned.
     """
     if excluded:
         scores = scores.copy()
@@ -95,7 +96,7 @@ class SparseIndex:
 
     @classmethod
     def build(cls, passages: Sequence[str]) -> SparseIndex:
-        """Indexes at least one passage."""
+        """Builds the index of a corpus of one passage or more."""
         import bm25s
 
         vocabulary: dict[str, int] = {}
@@ -114,15 +115,15 @@ class SparseIndex:
         return cls(bm25s.BM25.load(str(folder), mmap=True))
 
     def save(self, folder: Path) -> None:
+        """Saves the index in a folder."""
         self._index.save(str(folder), show_progress=False)
 
     def rank(
         self, queries: Iterable[str], k: int, excluded: Sequence[Collection[int]] | None = None
     ) -> Iterator[tuple[RankedPassage, ...]]:
-        """Ranks at most k passages that share a word with the query, for each query.
+        """Yields, for each query, the k best passages that share a word with it; fewer if fewer do.
 
-        Args:
-            excluded: for each query, passages that are never returned.
+        excluded: for each query, indices of passages that are never returned.
         """
         for number, query in enumerate(queries):
             words = [word for word in tokenize(query) if word in self._index.vocab_dict]
@@ -133,14 +134,14 @@ class SparseIndex:
 
 
 class DenseIndex:
-    """An index of passage vectors, ranked by cosine with the encoded query (Reimers and Gurevych 2019)."""
+    """An index of passages' sentence vectors, for ranking by their cosine with the query's (Reimers and Gurevych 2019)."""
 
     def __init__(self, vectors: Vectors, encoder: Encoder) -> None:
         self._vectors, self._encoder = vectors, encoder
 
     @classmethod
     def build(cls, passages: Sequence[str], encoder: Encoder, file: Path, report: Callable[[str], None]) -> DenseIndex:
-        """Encodes all passages into a file, batch by batch."""
+        """Encodes all passages into a file of vectors. report: receives the progress as sentences."""
         vectors: Vectors | None = None
         for start in range(0, len(passages), _PASSAGES_PER_BATCH):
             report(f"Encoding passages: {start:,} of {len(passages):,}.")
@@ -161,7 +162,7 @@ class DenseIndex:
     def rank(
         self, queries: Sequence[str], k: int, excluded: Sequence[Collection[int]] | None = None
     ) -> Iterator[tuple[RankedPassage, ...]]:
-        """Ranks the k passages with the highest cosines for each query. excluded: for each query, passages never returned."""
+        """Yields, for each query, the k passages with the highest cosines. excluded: as of `SparseIndex.rank`."""
         for start in range(0, len(queries), _QUERIES_PER_BATCH):
             batch = self._encoder.queries(queries[start : start + _QUERIES_PER_BATCH])
             for number, scores in enumerate(batch @ self._vectors.T, start):
@@ -172,26 +173,28 @@ Retriever = SparseIndex | DenseIndex
 
 
 def open_sparse(passages: Sequence[str], folder: Path) -> SparseIndex:
-    """Opens the BM25 index of a corpus; builds it first if it is not in the folder. Raises Mistake for an empty corpus."""
-    key = digest(_FORMAT, SPARSE, digest(*passages))
+    """Opens the BM25 index of a corpus; builds it if the cache folder lacks it. Raises Mistake for an empty corpus."""
+    key = digest(_FORMAT_VERSION, SPARSE, digest(*passages))
     return SparseIndex.open(_cached_folder(passages, folder / key, lambda path: SparseIndex.build(passages).save(path)))
 
 
 def open_dense(passages: Sequence[str], folder: Path, encoder: Encoder, report: Callable[[str], None]) -> DenseIndex:
-    """Opens the vector index of a corpus; encodes it first if it is not in the folder.
+    """Opens the vector index of a corpus; builds it if the cache folder lacks it.
 
     Args:
         report: receives the progress as sentences.
 
     Raises Mistake for an empty corpus, ModelError if the encoder fails.
     """
-    key = digest(_FORMAT, DENSE, encoder.name, encoder.revision, digest(*passages))
-    path = _cached_folder(passages, folder / key, lambda path: DenseIndex.build(passages, encoder, path / _VECTORS, report))
-    return DenseIndex.open(path / _VECTORS, encoder)
+    key = digest(_FORMAT_VERSION, DENSE, encoder.name, encoder.revision, digest(*passages))
+    path = _cached_folder(
+        passages, folder / key, lambda path: DenseIndex.build(passages, encoder, path / _VECTORS_FILE, report)
+    )
+    return DenseIndex.open(path / _VECTORS_FILE, encoder)
 
 
 def _cached_folder(passages: Sequence[str], path: Path, build: Callable[[Path], object]) -> Path:
-    """Returns the folder of a corpus's index, builds it if it is missing, and marks it as recently used."""
+    """Returns the folder of a corpus's index, built if it is missing, and marks it as recently used."""
     if not passages:
         raise Mistake("The corpus holds no passage.", "Choose documents with text in them.")
     if not path.is_dir():
@@ -215,14 +218,14 @@ def _build_atomically(path: Path, build: Callable[[Path], object]) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
     with contextlib.suppress(OSError):  # an index that is open elsewhere can still be read after this
         others = sorted((other for other in path.parent.iterdir() if other != path), key=lambda other: -other.stat().st_mtime)
-        for other in others[MAX_INDICES - 1 :]:
+        for other in others[MAX_CACHED_INDICES - 1 :]:
             shutil.rmtree(other, ignore_errors=True)
 
 
 class MentionIndex:
-    """An index of the passages that mention a name: whole words, normalized for case, hyphens, accents and spelling.
+    """An index of the passages that mention a name, in whole words, normalized for case, hyphens, accents and spelling.
 
-    It keeps a normalized copy of the corpus in memory.
+    Keeps a normalized copy of the corpus in memory.
     """
 
     def __init__(self, passages: Sequence[str]) -> None:
@@ -241,10 +244,11 @@ class MentionIndex:
         return frozenset().union(*(self._passages_with(name) for name in words if name.strip()))
 
     def passages_with_both(self, names: Iterable[str], others: Iterable[str]) -> frozenset[int]:
-        """Indices of the passages that mention a name of each of two groups."""
+        """Indices of the passages that mention one of `names` and one of `others`."""
         return self.passages_with(names) & self.passages_with(others)
 
     def _search_text(self, words: str) -> frozenset[int]:
+        """Indices of the passages that contain these words, as of `_spaced_words`."""
         indices: set[int] = set()
         position = self._text.find(words)
         while position >= 0:

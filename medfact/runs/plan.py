@@ -266,7 +266,7 @@ def _pool_notes(pool: Pool, used: Sequence[RelationPrototypes], collection: Coll
         if why := pool.withheld_reason(relation):
             yield f"{relation!r} is withheld: {why}"
     if pool.name == ORIGIN:
-        yield _note_on_origin(Counter(relation.words_of for relation in used))
+        yield _note_on_origin(Counter(relation.sentence_source for relation in used))
     if any(relation.pool == READY and relation.defects for relation in used):
         yield "Some sentences are medfact's drafts: MKJ's own are in its templates.json, which is not here."
     drafted = [relation.name for relation in used if pool.drafted_by and relation.pool == pool.name]

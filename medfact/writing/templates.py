@@ -18,7 +18,7 @@ from medfact.datasets import Collection
 from medfact.errors import Mistake, PoolError
 from medfact.facts import Fact
 from medfact.prototypes import Pool
-from medfact.prototypes.pool_files import problems_by_form, validate_pool
+from medfact.prototypes.pool_files import build_pool, problems_by_form
 from medfact.statements import VARIANTS, Statement
 from medfact.writing.guards import HEAD, TAIL, denials_in, masked, names_in_a_sentence
 from medfact.writing.kinds import KINDS
@@ -159,7 +159,7 @@ def problem_of(relation: str, sentences: Mapping[str, str], forms: Iterable[str]
     nothing stronger or weaker than the relation itself; no sentence twice.
     """
     try:
-        validate_pool(Path("the draft"), _record([(relation, sentences)], tuple(forms)))
+        build_pool(Path("the draft"), _record([(relation, sentences)], tuple(forms)))
     except PoolError as error:
         return error.problem
     problems = problems_of(sentences, tuple(forms), OPERATORS)

@@ -14,14 +14,14 @@ from mock_service import Behaviour, MockService
 from small_facts import make_fact_rows
 from visitors import Visitor
 
-from medfact.log_setup import VARIABLE, mask_private_text
+from medfact.log_setup import LEVEL_VARIABLE, mask_private_text
 
 KEY = "sk-secret-0123456789"
 
 
 @pytest.fixture(autouse=True)
 def debug(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "debug")
+    monkeypatch.setenv(LEVEL_VARIABLE, "debug")
 
 
 def lines_of(text: str) -> str:
@@ -47,7 +47,7 @@ def test_a_retried_call_and_a_failed_run_are_logged_without_prompt_and_key(
 def test_a_refused_file_is_logged_with_the_place_that_refused_it_and_without_its_text(
     medfact: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(VARIABLE)
+    monkeypatch.delenv(LEVEL_VARIABLE)
     file = tmp_path / "facts.csv"
     file.write_text("head,relation,tail\nsecret disease,symptoms\n", encoding="utf-8")
     outcome = medfact("facts", "--facts", str(file), "--verbose")
@@ -59,12 +59,12 @@ def test_a_refused_file_is_logged_with_the_place_that_refused_it_and_without_its
 
 
 def test_without_a_wish_nothing_is_logged_of_a_mistake(medfact: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE)
+    monkeypatch.delenv(LEVEL_VARIABLE)
     assert medfact("report", "nothing").err.count("\n") == 1
 
 
 def test_a_level_that_there_is_not_is_refused(medfact: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "loud")
+    monkeypatch.setenv(LEVEL_VARIABLE, "loud")
     outcome = medfact("datasets")
     assert (outcome.code, outcome.out) == (2, "")
     assert "debug, info, warning, error" in outcome.err

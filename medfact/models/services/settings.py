@@ -112,8 +112,8 @@ class ServiceSettings:
         declared = settings_by_name(self)
         for name, words in _NAMES.items():  # others are held to their bounds where they enter: recorded ones stay readable
             value, bounds = getattr(self, name), declared[name].bounds
-            most = bounds.most if bounds and name in _OF_THE_PROTOCOL else inf
-            if value is not None and bounds and not bounds.least <= value <= most:
+            most = bounds.maximum if bounds and name in _OF_THE_PROTOCOL else inf
+            if value is not None and bounds and not bounds.minimum <= value <= most:
                 raise ModelError(
                     f"A setting of the service is out of range: {words}.",
                     "Use at least 1 call and 1 try, a temperature from 0 to 2, and 0 to 20 alternatives.",

@@ -33,10 +33,12 @@ def evaluate(
     limit: Annotated[int, Field(ge=1, le=MOST_PAIRS, description="True facts; their false partners come along.")] = 10,
     rows: Rows = [],  # noqa: B006 (it is never changed, and a schema shows it)
     protocol: Protocol = USUAL_METHOD,
-    shots: Annotated[int, Field(ge=-1, le=int(BOUNDS["spec.shots"].most), description="Worked examples; -1: as usual.")] = -1,
+    shots: Annotated[
+        int, Field(ge=-1, le=int(BOUNDS["spec.shots"].maximum), description="Worked examples; -1: as usual.")
+    ] = -1,
     address: Annotated[str, Field(max_length=300, description="Of the service: https://host/v1; none: the usual one.")] = "",
     key: Annotated[str, Field(max_length=LONGEST_KEY, description="Your key for the service. It stays in memory.")] = "",
-    budget: Annotated[float, Field(ge=0, le=BOUNDS["spec.budget"].most, description="US dollars; 0: any sum.")] = 0,
+    budget: Annotated[float, Field(ge=0, le=BOUNDS["spec.budget"].maximum, description="US dollars; 0: any sum.")] = 0,
     send_facts: Annotated[bool, Field(description="Agrees that your own facts go to the service.")] = False,
     seconds: Annotated[int, Field(ge=0, le=MOST_SECONDS, description="How long to tell how it goes. The run goes on.")] = 300,
 ) -> Row:

@@ -25,7 +25,7 @@ from medfact.models import BUNDLED_MODEL
 from medfact.negatives import CLOSEST, RULES, closest_negative, count_exclusions
 from medfact.prototypes import Pool, is_inversion_note, orient_facts
 from medfact.prototypes.grammar import scope_prefix
-from medfact.prototypes.nearest import best_candidates, generic_sentences, rank_relations
+from medfact.prototypes.nearest import best_candidates, generic_sentences, suggest_relations
 from medfact.results.wording import describe_unchecked_facts, with_plain_columns
 from medfact.reviews.studio import EditedRelation, editable, edited, edits, with_denials
 from medfact.runs.plan import select_facts
@@ -170,7 +170,7 @@ def _unknown(setup: Setup, pool: Pool, facts: Sequence[Fact]) -> dict[str, objec
     """Some facts' relation, for which there are no sentences: the known ones that it may mean, by what they would say of its
     first fact, and the sentences that are being written. A visitor can add to the project's own in English.
     """
-    name, readings = facts[0].relation, rank_relations(pool, facts)
+    name, readings = facts[0].relation, suggest_relations(pool, facts)
     likely = best_candidates(readings)
     is_own = setup.protocol == RunSpec.protocol and setup.pool in ("", RunSpec.protocol) and setup.language == ENGLISH
     return {
@@ -246,7 +246,7 @@ def write_sentences(visitor: Visitor, show: EvaluateShow, action: Action) -> tup
         return changed(visitor, show, worded=""), Message()
     pool = editable(RunSpec.protocol).pool
     saved = edited(pool, visitor.services.store.of(visitor.owner).prototype_edits.log(pool.name)).get(action.about)
-    likely = best_candidates(rank_relations(pool, facts))
+    likely = best_candidates(suggest_relations(pool, facts))
     begun = generic_sentences(action.about, likely[0].head_kind if likely else "")
     texts = [saved.sentences.get(form, "") for form in SENTENCES.values()] if saved else begun
     texts = [text.replace("{is|are}", "is").replace("{has|have}", "has") for text in texts]

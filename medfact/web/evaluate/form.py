@@ -137,7 +137,7 @@ class ModelRow(AsTold):
     service: KnownPrefix = OPENAI_PREFIX
     model: Short = ""
     address: Short = ""
-    budget: float = Field(default=0, ge=0, le=BOUNDS["spec.budget"].most)
+    budget: float = Field(default=0, ge=0, le=BOUNDS["spec.budget"].maximum)
     is_open: bool = True
     had_key: bool = False
 
@@ -253,7 +253,7 @@ class Setup(AsTold):
     rows: list[ModelRow] = Field(default_factory=list, max_length=MOST_MODELS)
     agreed: list[Short] = Field(default_factory=list, max_length=MOST_MODELS)
     pairs: int = Field(default=DEFAULT_PAIRS, ge=1, le=MOST_PAIRS)
-    shots: int = Field(default=-1, ge=-1, le=int(BOUNDS["spec.shots"].most))
+    shots: int = Field(default=-1, ge=-1, le=int(BOUNDS["spec.shots"].maximum))
     difficulty: Short = ""
     writing: str = ""
     drafts: str = ""

@@ -100,7 +100,7 @@ def _control(name: str, element: str) -> Any:
         usual = [("as usual with the method", "")] if default is None else []
         return gr.Dropdown([*usual, *named], filterable=False, **{**settings, "value": default or ""})
     if declared.bounds:
-        return gr.Number(**{"minimum": declared.bounds.least, "maximum": declared.bounds.most, **settings})
+        return gr.Number(**{"minimum": declared.bounds.minimum, "maximum": declared.bounds.maximum, **settings})
     return gr.Textbox(max_length=300, **settings)
 
 
