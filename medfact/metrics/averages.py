@@ -1,16 +1,17 @@
-"""Accuracies over statements, the bias of a model towards “true”, and shares of harmful answers."""
+"""Accuracies over statements, mastery of facts and pairs, the bias of a model towards “true”, and shares of harmful answers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import numpy as np
 
-from medfact.metrics.clusters import Bools, Clusters, Floats, count_of
-from medfact.metrics.measures import ErrorProne, Harm, TypeAccuracy, measured
-from medfact.metrics.records import Facts, Records
-from medfact.metrics.uncertainty import NOTHING, Estimate, is_above, is_known, linear_interval, wilson
+from medfact.metrics.clusters import Clusters, Floats, count_of
+from medfact.metrics.measures import MEASURES, Curves, Harm, TypeAccuracy, measured
+from medfact.metrics.records import FAILED, UNREADABLE, Facts, Records, pairs_of, tails_of_pairs
+from medfact.metrics.uncertainty import NOTHING, Estimate, is_above, is_known, linear_interval, mean_interval, wilson
 from medfact.statements import IMPLICATIONS
 
 # PretextTrans' ablation of implication types (its Table 5): name → the variants that count.
@@ -20,6 +21,22 @@ IMPLICATION_SETS = {
     "+dn+inv": ("none", "dn", "inv", "inv+dn"),
     "+all": tuple(IMPLICATIONS),
 }
+
+COUNTS: Mapping[str, Callable[[Records, Facts], int]] = {
+    "statements": lambda records, _: len(records.fact),
+    "facts": lambda records, facts: facts.count // max(len(np.unique(records.draw)), 1),  # true and false ones, each once
+    "answered": lambda records, _: int(records.scored.sum()),
+    "right": lambda records, _: int((records.scored & records.right).sum()),
+    "wrong": lambda records, _: int((records.readable & ~records.right).sum()),
+    "unreadable": lambda records, _: int((records.answer == UNREADABLE).sum()),
+    "failed": lambda records, _: int((records.answer == FAILED).sum()),
+    # facts without a wrong answer so far
+    "standing": lambda records, _: (
+        len(np.unique(records.triplet)) - len(np.unique(records.triplet[records.scored & ~records.right]))
+    ),
+}
+for name, compute in COUNTS.items():
+    measured(name, kind=int)(compute)
 
 
 @measured(
@@ -32,43 +49,46 @@ def average_accuracy(records: Records, _: Facts) -> Estimate:
     return records.accuracy(np.ones(len(records.fact), dtype=bool))
 
 
-@measured("positive_accuracy", "Acc_pos, facts that hold", "Acc_pos: right answers over statements of facts that hold")
-def positive_accuracy(records: Records, _: Facts) -> Estimate:
-    return records.accuracy(records.positive)
+@measured(
+    "joint_accuracy",
+    "all right",
+    "joint accuracy: the share of facts, true and false ones, with all answers right",
+    of="fact",
+    coin=lambda _, facts: 0.5 ** int(facts.total.max()) if facts.count else None,
+)
+def joint(_: Records, facts: Facts) -> Estimate:
+    return facts.joint()
 
 
-@measured("negative_accuracy", "Acc_neg, false facts", "Acc_neg: right answers over statements of false facts")
-def negative_accuracy(records: Records, _: Facts) -> Estimate:
-    return records.accuracy(~records.positive)
+def pair_coin(_: Records, facts: Facts) -> float | None:
+    """Score of a fair coin: all statements right of a true fact and of its false partners."""
+    return 0.5 ** (int(facts.total.max()) * (1 + facts.negatives)) if facts.count and facts.negatives else None
 
 
-SHOWN_TYPES = 5
-FEWEST_FACTS = 20  # a type with fewer facts is not ranked: its accuracy may be off by more than types differ
+@measured(
+    "pair_joint_accuracy",
+    "true fact and its false twin both mastered",
+    "pair joint accuracy: the share of true facts that are mastered together with their false partners",
+    of="pair",
+    coin=pair_coin,
+)
+def pair_joint(_: Records, facts: Facts) -> Estimate:
+    """Over positive facts with at least one negative and every statement of the pair answered: share with all right.
 
-
-def error_prone(by_tail_type: Mapping[str, TypeAccuracy]) -> ErrorProne:
-    """Up to five types below the best, and up to five others above the worst (MKJ, Table 2, which ranks without a test).
-
-    A type counts with 20 facts, and where its difference to the best or the worst is shown.
+    A pair has the tails of all its facts.
     """
-    ranked = {name: accuracy for name, accuracy in by_tail_type.items() if accuracy.facts >= FEWEST_FACTS}
-    count = min(SHOWN_TYPES, len(ranked) // 2)
-
-    def ordered(names: Iterable[str], sign: int) -> list[str]:
-        return sorted(names, key=lambda name: (sign * (ranked[name].value or 0.0), -ranked[name].n, name))
-
-    worst = ordered(ranked, 1)[:count]
-    best = ordered(ranked.keys() - set(worst), -1)[:count]
-
-    def is_shown(better: str, worse: str) -> bool:
-        return is_above(ranked[better].estimate, ranked[worse].estimate, len(ranked) * (len(ranked) - 1) // 2)
-
-    return ErrorProne(
-        tuple(name for name in worst if is_shown(best[0], name)), tuple(name for name in best if is_shown(name, worst[0]))
-    )
+    if not facts.count:
+        return NOTHING
+    answered, right = pairs_of(facts)
+    rows = np.flatnonzero(facts.positive & answered[facts.pair])
+    clusters = facts.clusters.of(rows)
+    if clusters.tails is not None:
+        clusters = clusters._replace(tails=tails_of_pairs(facts, rows), head_tail=None)
+    return mean_interval(right[facts.pair[rows]].astype(float), clusters)
 
 
-def macro(records: Records) -> Estimate:
+@measured("macro_accuracy")
+def macro(records: Records, _: Facts) -> Estimate:
     """Mean over relations of their average accuracies; its linear parts are each statement's share in it."""
     rows = records.scored
     if not rows.any():
@@ -80,6 +100,59 @@ def macro(records: Records) -> Estimate:
     weight = len(right) / (len(sizes) * sizes[relation])
     parts = means.mean() + weight * (right - means[relation])
     return bounded(parts, records.clusters(rows), 0.0)
+
+
+def bounded(parts: Floats, clusters: Clusters, lowest: float) -> Estimate:
+    """The mean of linear parts with its interval, from `lowest` to 1.
+
+    Where no value differs from its group's, the error collapses to nothing: then it is as wide as Wilson's over the heads. Not
+    where a whole finite population was asked: then there is nothing in doubt.
+    """
+    value, low, high, n = linear_interval(parts, clusters)
+    if value is None or low is None or high is None:
+        return Estimate(value, low, high, n)
+    if low == high and not is_known(clusters):
+        least, most = wilson(0.0, count_of(clusters.heads))
+        low, high = value - (most - least), value + (most - least)
+    return Estimate(value, max(lowest, low), min(1.0, high), n)
+
+
+@measured(
+    "yes_bias",
+    "bias towards “true”",
+    "yes-bias: share of True answers less share of true statements",
+    of="answer",
+    coin=0.0,
+    signed=True,
+)
+def yes_bias(records: Records, _: Facts) -> Estimate:
+    """Share of True answers less the share of True labels, over readable answers."""
+    rows = records.readable
+    parts = (records.answer[rows] == 1).astype(float) - records.label[rows].astype(float)
+    return bounded(parts, records.clusters(rows), -1.0)
+
+
+def harm(records: Records, _: Facts, *, positive: bool, answer: int) -> Harm:
+    """Over affirmed forms of facts that hold (or not): share with this, the harmful, answer; in all and by relation."""
+    records = records.as_committed
+    rows = records.scored & ~records.negated & (records.positive == positive)
+    by_relation = {name: rows & records.relations.among([name]) for name in records.relations.names}
+    share = partial(records.share, records.answer == answer)
+    return Harm(*share(rows), {name: share(chosen) for name, chosen in by_relation.items() if chosen.any()})
+
+
+measured("false_affirmation", kind=Harm)(partial(harm, positive=False, answer=1))
+measured("false_denial", kind=Harm)(partial(harm, positive=True, answer=0))
+
+
+@measured("positive_accuracy", "Acc_pos, facts that hold", "Acc_pos: right answers over statements of facts that hold")
+def positive_accuracy(records: Records, _: Facts) -> Estimate:
+    return records.accuracy(records.positive)
+
+
+@measured("negative_accuracy", "Acc_neg, false facts", "Acc_neg: right answers over statements of false facts")
+def negative_accuracy(records: Records, _: Facts) -> Estimate:
+    return records.accuracy(~records.positive)
 
 
 @measured(
@@ -115,42 +188,49 @@ def _of_both_sides(records: Records, positive_weight: float, negative_weight: fl
     return bounded(parts, records.clusters(rows), lowest)
 
 
-def bounded(parts: Floats, clusters: Clusters, lowest: float) -> Estimate:
-    """The mean of linear parts with its interval, from `lowest` to 1.
+@measured("chance", kind=Mapping[str, float | None])
+def chance(records: Records, facts: Facts) -> dict[str, float | None]:
+    """Scores of a fair coin that depend on the run, by measure."""
+    return {name: measure.coin(records, facts) for name, measure in MEASURES.items() if callable(measure.coin)}
 
-    Where no value differs from its group's, the error collapses to nothing: then it is as wide as Wilson's over the heads. Not
-    where a whole finite population was asked: then there is nothing in doubt.
+
+def _curve(_: Records, facts: Facts, curve: str) -> tuple[float | None, ...] | None:
+    return tuple(estimate.value for estimate in getattr(facts.curves, curve)) or None
+
+
+_CURVES = {
+    "joint_accuracy_at": "joint_any_order",
+    "joint_accuracy_ordered": "joint_ordered",
+    "average_accuracy_ordered": "average_ordered",
+}  # values of a curve → the curve
+for name, curve in _CURVES.items():
+    measured(name, kind=tuple[float | None, ...] | None)(partial(_curve, curve=curve))
+
+measured("curves", kind=Curves)(lambda _, facts: facts.curves)
+
+
+SHOWN_TYPES = 5
+FEWEST_FACTS = 20  # a type with fewer facts is not ranked: its accuracy may be off by more than types differ
+
+
+def error_prone(by_tail_type: Mapping[str, TypeAccuracy]) -> dict[str, tuple[str, ...]]:
+    """Up to five types below the best, and up to five others above the worst (MKJ, Table 2, which ranks without a test).
+
+    A type counts with 20 facts, and where its difference to the best or the worst is shown.
     """
-    value, low, high, n = linear_interval(parts, clusters)
-    if value is None or low is None or high is None:
-        return Estimate(value, low, high, n)
-    if low == high and not is_known(clusters):
-        least, most = wilson(0.0, count_of(clusters.heads))
-        low, high = value - (most - least), value + (most - least)
-    return Estimate(value, max(lowest, low), min(1.0, high), n)
+    ranked = {name: accuracy for name, accuracy in by_tail_type.items() if accuracy.facts >= FEWEST_FACTS}
+    count = min(SHOWN_TYPES, len(ranked) // 2)
 
+    def ordered(names: Iterable[str], sign: int) -> list[str]:
+        return sorted(names, key=lambda name: (sign * (ranked[name].value or 0.0), -ranked[name].n, name))
 
-@measured(
-    "yes_bias",
-    "bias towards “true”",
-    "yes-bias: share of True answers less share of true statements",
-    of="answer",
-    coin=0.0,
-    signed=True,
-)
-def yes_bias(records: Records, _: Facts) -> Estimate:
-    """Share of True answers less the share of True labels, over readable answers."""
-    rows = records.readable
-    parts = (records.answer[rows] == 1).astype(float) - records.label[rows].astype(float)
-    return bounded(parts, records.clusters(rows), -1.0)
+    worst = ordered(ranked, 1)[:count]
+    best = ordered(ranked.keys() - set(worst), -1)[:count]
 
+    def is_shown(better: str, worse: str) -> bool:
+        return is_above(ranked[better].estimate, ranked[worse].estimate, len(ranked) * (len(ranked) - 1) // 2)
 
-def harm(records: Records, *, positive: bool, answer: int) -> Harm:
-    """Over affirmed forms of facts that hold (or not): share with this, the harmful, answer; in all and by relation."""
-    rows = records.scored & ~records.negated & (records.positive == positive)
-
-    def share(chosen: Bools) -> Estimate:
-        return records.share(records.answer == answer, chosen)
-
-    by_relation = {name: rows & records.relations.among([name]) for name in records.relations.names}
-    return Harm(*share(rows), {name: share(chosen) for name, chosen in by_relation.items() if chosen.any()})
+    return {
+        "most": tuple(name for name in worst if is_shown(best[0], name)),
+        "least": tuple(name for name in best if is_shown(name, worst[0])),
+    }

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from medfact.metrics.clusters import Bools, Codes, Floats
-from medfact.metrics.measures import Coherence, Couples
+from medfact.metrics.measures import Coherence, Couples, measured
 from medfact.metrics.probability import counted_rows
-from medfact.metrics.records import PENDING, Records
+from medfact.metrics.records import PENDING, Facts, Records
 from medfact.metrics.uncertainty import Estimate
 from medfact.statements import IMPLICATIONS, VARIANTS
 
@@ -46,7 +46,8 @@ class SelfAgreement:
     denies_both: Estimate  # such couples that are both called false
 
 
-def coherence(records: Records) -> Coherence:
+@measured("coherence", kind=Coherence)
+def coherence(records: Records, _: Facts | None = None) -> Coherence:
     """Shares of forms that are affirmed both ways, or denied both ways, and the mean of |p(s) + p(¬s) − 1|.
 
     Forms count whose two polarities are answered; for the mean, those whose two probabilities count (`counted_rows`).

@@ -19,11 +19,11 @@ from medfact.assets import ASSETS
 from medfact.datasets.text import InvalidYaml, read_yaml
 from medfact.errors import FactsError, Mistake
 from medfact.facts import Fact, digest
-from medfact.metrics.averages import IMPLICATION_SETS
-from medfact.metrics.clusters import Bools, Codes
-from medfact.metrics.joint import facts_of, pair_joint
-from medfact.metrics.measures import DifficultyFigures, TypeAccuracy
-from medfact.metrics.records import Records
+from medfact.metrics.averages import IMPLICATION_SETS, error_prone, pair_joint
+from medfact.metrics.clusters import Bools
+from medfact.metrics.measures import DifficultyFigures, TypeAccuracy, measured
+from medfact.metrics.records import Records, facts_of
+from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.statements import FORM_NAMES, VARIANTS, WRITTEN
 from medfact.store import home
@@ -36,7 +36,7 @@ COLUMNS = {VARIANT: "", "relations": "relation", "tail_types": "tail_type", "dif
 Function = TypeVar("Function", bound=Callable[..., str | Sequence[str]])
 
 
-def accuracy(records: Records, rows: Bools, _: str) -> Any:
+def accuracy(records: Records, rows: Bools, _: str) -> Estimate:
     """Share of right answers in a group."""
     return records.accuracy(rows)
 
@@ -68,21 +68,22 @@ class Grouping:
         """Groups of a fact. Not for a grouping of statements."""
         return self.names(fact if self.reads == FACT else getattr(fact, COLUMNS[self.reads]) or "")
 
-    def measure(self, records: Records, values: Sequence[Any], code: Codes) -> dict[str, Any]:
-        """Figures by group. values: the different ones that it reads; code: place of each row's value among them."""
+    def measure(self, records: Records, subjects: Sequence[Any] = ()) -> dict[str, Any]:
+        """Figures by group. subjects: facts of the run by number, or its statements by position, where it reads such."""
+        if self.reads in COLUMNS:
+            column = getattr(records, self.reads)
+            values, code = column.names, column.code
+        else:
+            draws = int(records.draw.max(initial=0)) + 1
+            values, code = subjects, records.fact // draws if self.reads == FACT else np.arange(len(records.fact))
         members = [self.names(value) for value in values]
         present = {name for names in members for name in names}
         figures = {}
-        for name in [*self.order()] or sorted(present):
+        for name in filter(present.__contains__, [*self.order()] or sorted(present)):
             rows = np.array([name in names for names in members], dtype=bool)[code]
-            if name in present and rows.any() and (of_group := self.figures(records, rows, name)) is not None:
+            if rows.any() and (of_group := self.figures(records, rows, name)) is not None:
                 figures[name] = of_group
         return figures
-
-    def measure_subjects(self, records: Records, subjects: Sequence[Any]) -> dict[str, Any]:
-        """Figures by group. subjects: the facts of the run by number, or its statements by position, as `reads` says."""
-        draws = int(records.draw.max(initial=0)) + 1
-        return self.measure(records, subjects, records.fact // draws if self.reads == FACT else np.arange(len(records.fact)))
 
 
 GROUPINGS: dict[str, Grouping] = {}  # every grouping by its name
@@ -97,10 +98,17 @@ def grouping(
     tab: str | None = None,
     preposition: str = "for",
 ) -> Callable[[Function], Function]:
-    """Registers a function of a fact, of a statement, or of a name in a column, as `reads` says. See `Grouping`."""
+    """Registers a function of a fact, of a statement, or of a name in a column, as `reads` says. See `Grouping`.
+
+    Its figures are a measure. Those of facts and statements are empty until a report knows these (`Grouping.measure`).
+    """
 
     def register(groups_of: Function) -> Function:
-        GROUPINGS[name] = Grouping(name, title, groups_of, reads, order, figures, name if tab is None else tab, preposition)
+        entry = Grouping(name, title, groups_of, reads, order, figures, name if tab is None else tab, preposition)
+        GROUPINGS[name] = entry
+        measured(entry.key, kind=Mapping[str, Estimate | TypeAccuracy | DifficultyFigures])(
+            lambda records, _: entry.measure(records)
+        )
         return groups_of
 
     return register
@@ -114,12 +122,6 @@ def group_tabs() -> dict[str, str]:
 def group_filters() -> dict[str, Grouping]:
     """Groupings that facts can be filtered by: the first of each choice, where it tells facts apart and not ways of asking."""
     return {grouping.tab: grouping for grouping in reversed(GROUPINGS.values()) if grouping.tab and grouping.reads != VARIANT}
-
-
-def by_columns(records: Records) -> dict[str, Mapping[str, Any]]:
-    """Figures by each grouping that follows from the columns of records."""
-    columns = [(grouping, getattr(records, grouping.reads)) for grouping in GROUPINGS.values() if grouping.reads in COLUMNS]
-    return {grouping.key: grouping.measure(records, column.names, column.code) for grouping, column in columns}
 
 
 # ------------------------------------------------------------------------------------------------ MKJ's categories
@@ -174,7 +176,7 @@ def categories_key() -> str:
 # ------------------------------------------------------------------------------------------------ registered groupings
 
 
-def _of_implications(records: Records, rows: Bools, name: str) -> Any:
+def _of_implications(records: Records, rows: Bools, name: str) -> Estimate | None:
     """Accuracy over a set of implication types; None where a run asks only some of them."""
     is_whole = len(np.unique(records.variants.code[rows])) == len(IMPLICATION_SETS[name])
     return records.accuracy(rows) if is_whole else None
@@ -238,3 +240,9 @@ def category(types: str) -> str:
     """MKJ's category of a tail: that of its first semantic type that is in one."""
     table = categories()
     return next((table[name] for name in types.split("; ") if name in table), "")
+
+
+@measured("error_prone", kind=Mapping[str, tuple[str, ...]], derived=True)
+def error_prone_types(figures: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Semantic types with the lowest and with the highest accuracy (MKJ, Table 2)."""
+    return error_prone(figures["by_tail_type"])

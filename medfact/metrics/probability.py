@@ -26,8 +26,8 @@ from medfact.metrics.clusters import (
     tail_entries,
     unsampled_fraction,
 )
-from medfact.metrics.measures import Bin, Calibration
-from medfact.metrics.records import Names, Records
+from medfact.metrics.measures import Bin, Calibration, measured
+from medfact.metrics.records import Facts, Names, Records
 from medfact.metrics.uncertainty import (
     LEVEL,
     NOTHING,
@@ -62,7 +62,8 @@ def bins_of(p: Floats) -> Codes:
 # ------------------------------------------------------------------------------------------------ reliability diagram
 
 
-def calibration(records: Records) -> Calibration:
+@measured("calibration", kind=Calibration)
+def calibration(records: Records, _: Facts | None = None) -> Calibration:
     """Reliability diagram of P(True) in 20 equal bins, and its expected calibration error (ECE) beside that of chance.
 
     A perfectly calibrated model shows an error by chance, too. `ece_floor`: if statements were true independently, each with

@@ -15,9 +15,9 @@ from medfact.datasets.bundled import files_key
 from medfact.datasets.withdrawn import TRUE, Withdrawal, withdrawals
 from medfact.errors import Mistake
 from medfact.facts import Fact
+from medfact.metrics.averages import pair_joint
 from medfact.metrics.clusters import Bools
-from medfact.metrics.joint import facts_of, pair_joint
-from medfact.metrics.records import Records
+from medfact.metrics.records import Records, facts_of
 from medfact.metrics.uncertainty import NOTHING, Estimate
 from medfact.negatives import PUBLISHED
 from medfact.prototypes import mislabelled_forms

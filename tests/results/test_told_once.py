@@ -96,7 +96,7 @@ def test_a_measure_is_shown_wherever_scores_are(
     rows = notebook.frame().set_index("figure")
     assert rows.loc["denied_accuracy", "n"] == n
     again = open_run(run, store.url).report().reports[0]
-    assert again.more["denied_accuracy"].n == n, "a report that was kept has it too"
+    assert again.measure("denied_accuracy").n == n, "a report that was kept has it too"
 
 
 @pytest.fixture
@@ -127,9 +127,9 @@ def test_a_coin_may_depend_on_the_run(
 
 
 def test_a_report_that_was_kept_before_a_measure_is_made_anew(run: str, store: Store, request: pytest.FixtureRequest) -> None:
-    assert "denied_accuracy" not in open_run(run, store.url).report().reports[0].more
+    assert "denied_accuracy" not in open_run(run, store.url).report().reports[0].figures
     request.getfixturevalue("measure")
-    assert open_run(run, store.url).report().reports[0].more["denied_accuracy"].value == 0.5
+    assert open_run(run, store.url).report().reports[0].measure("denied_accuracy").value == 0.5
 
 
 def statement_length(statement: Statement) -> str:
@@ -148,7 +148,7 @@ def groups(request: pytest.FixtureRequest) -> Iterator[Grouping]:
     else:
         grouping("length", "ending of the <i>name")(name_ending)
     yield GROUPINGS["length"]
-    del GROUPINGS["length"]
+    del GROUPINGS["length"], MEASURES["by_length"]
 
 
 def test_a_grouping_is_shown_wherever_results_are(
