@@ -49,20 +49,13 @@ def average_accuracy(records: Records, _: Facts) -> Estimate:
     return records.accuracy(np.ones(len(records.fact), dtype=bool))
 
 
-@measured(
+measured(
     "joint_accuracy",
     "all right",
     "joint accuracy: the share of facts, true and false ones, with all answers right",
     of="fact",
     coin=lambda _, facts: 0.5 ** int(facts.total.max()) if facts.count else None,
-)
-def joint(_: Records, facts: Facts) -> Estimate:
-    return facts.joint()
-
-
-def pair_coin(_: Records, facts: Facts) -> float | None:
-    """Score of a fair coin: all statements right of a true fact and of its false partners."""
-    return 0.5 ** (int(facts.total.max()) * (1 + facts.negatives)) if facts.count and facts.negatives else None
+)(lambda _, facts: facts.joint())
 
 
 @measured(
@@ -70,7 +63,7 @@ def pair_coin(_: Records, facts: Facts) -> float | None:
     "true fact and its false twin both mastered",
     "pair joint accuracy: the share of true facts that are mastered together with their false partners",
     of="pair",
-    coin=pair_coin,
+    coin=lambda _, facts: 0.5 ** (int(facts.total.max()) * (1 + facts.negatives)) if facts.negatives else None,
 )
 def pair_joint(_: Records, facts: Facts) -> Estimate:
     """Over positive facts with at least one negative and every statement of the pair answered: share with all right.
@@ -145,25 +138,21 @@ measured("false_affirmation", kind=Harm)(partial(harm, positive=False, answer=1)
 measured("false_denial", kind=Harm)(partial(harm, positive=True, answer=0))
 
 
-@measured("positive_accuracy", "Acc_pos, facts that hold", "Acc_pos: right answers over statements of facts that hold")
-def positive_accuracy(records: Records, _: Facts) -> Estimate:
-    return records.accuracy(records.positive)
+measured("positive_accuracy", "Acc_pos, facts that hold", "Acc_pos: right answers over statements of facts that hold")(
+    lambda records, _: records.accuracy(records.positive)
+)
+measured("negative_accuracy", "Acc_neg, false facts", "Acc_neg: right answers over statements of false facts")(
+    lambda records, _: records.accuracy(~records.positive)
+)
 
 
-@measured("negative_accuracy", "Acc_neg, false facts", "Acc_neg: right answers over statements of false facts")
-def negative_accuracy(records: Records, _: Facts) -> Estimate:
-    return records.accuracy(~records.positive)
-
-
-@measured(
+measured(
     "accuracy_gap",
     "Acc_gap, the gap",
     "Acc_gap: accuracy over facts that hold less accuracy over false ones",
     coin=0.0,
     signed=True,
-)
-def gap(records: Records, _: Facts) -> Estimate:
-    return _of_both_sides(records, 1.0, -1.0, lowest=-1.0)
+)(lambda records, _: _of_both_sides(records, 1.0, -1.0, lowest=-1.0))
 
 
 @measured("mkj_accuracy", "Acc", "Acc: right answers, true and false statements weighted 1 : k false partners")
@@ -188,24 +177,22 @@ def _of_both_sides(records: Records, positive_weight: float, negative_weight: fl
     return bounded(parts, records.clusters(rows), lowest)
 
 
-@measured("chance", kind=Mapping[str, float | None])
-def chance(records: Records, facts: Facts) -> dict[str, float | None]:
-    """Scores of a fair coin that depend on the run, by measure."""
-    return {name: measure.coin(records, facts) for name, measure in MEASURES.items() if callable(measure.coin)}
+# scores of a fair coin that depend on the run
+measured("chance", kind=Mapping[str, float | None])(
+    lambda records, facts: {name: measure.coin(records, facts) for name, measure in MEASURES.items() if callable(measure.coin)}
+)
 
 
-def _curve(_: Records, facts: Facts, curve: str) -> tuple[float | None, ...] | None:
+def _values(_: Records, facts: Facts, curve: str) -> tuple[float | None, ...] | None:
     return tuple(estimate.value for estimate in getattr(facts.curves, curve)) or None
 
 
-_CURVES = {
+for name, curve in {
     "joint_accuracy_at": "joint_any_order",
     "joint_accuracy_ordered": "joint_ordered",
     "average_accuracy_ordered": "average_ordered",
-}  # values of a curve → the curve
-for name, curve in _CURVES.items():
-    measured(name, kind=tuple[float | None, ...] | None)(partial(_curve, curve=curve))
-
+}.items():
+    measured(name, kind=tuple[float | None, ...] | None)(partial(_values, curve=curve))
 measured("curves", kind=Curves)(lambda _, facts: facts.curves)
 
 

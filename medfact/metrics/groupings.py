@@ -36,11 +36,6 @@ COLUMNS = {VARIANT: "", "relations": "relation", "tail_types": "tail_type", "dif
 Function = TypeVar("Function", bound=Callable[..., str | Sequence[str]])
 
 
-def accuracy(records: Records, rows: Bools, _: str) -> Estimate:
-    """Share of right answers in a group."""
-    return records.accuracy(rows)
-
-
 @dataclass(frozen=True)
 class Grouping:
     """A property that right answers are compared by."""
@@ -94,7 +89,7 @@ def grouping(
     title: str,
     reads: str = FACT,
     order: Callable[[], Iterable[str]] = tuple,
-    figures: Callable[[Records, Bools, str], Any] = accuracy,
+    figures: Callable[[Records, Bools, str], Any] = lambda records, rows, _: records.accuracy(rows),
     tab: str | None = None,
     preposition: str = "for",
 ) -> Callable[[Function], Function]:
@@ -206,32 +201,18 @@ grouping("variant", "way of asking", VARIANT, lambda: (key for key in VARIANTS i
 grouping("relation", "relation", "relations", preposition="about")(str)
 
 
-@grouping("polarity", "affirmed or denied", VARIANT, lambda: ("affirmed", "negated"), tab="")
-def polarity(key: str) -> str:
-    return "negated" if VARIANTS[key].negated else "affirmed"
-
-
-@grouping("form", "form", VARIANT, lambda: FORM_NAMES, tab="")
-def form(key: str) -> str:
-    return VARIANTS[key].form
-
-
-@grouping("implications", "implication types", VARIANT, lambda: IMPLICATION_SETS, _of_implications, tab="")
-def implications(key: str) -> list[str]:
-    return [name for name, keys in IMPLICATION_SETS.items() if key in keys]
-
-
-@grouping("tail_type", "semantic type of the finding", "tail_types", figures=_of_type, tab="kind", preposition="about")
-def tail_type(text: str) -> list[str]:
-    """Semantic types of a tail: "A; B" counts for each."""
-    return text.split("; ")
-
-
-@grouping("specialty", "specialty", preposition="about")
-def specialty(fact: Fact) -> str:
-    return fact.specialty or ""
-
-
+grouping("polarity", "affirmed or denied", VARIANT, lambda: ("affirmed", "negated"), tab="")(
+    lambda key: "negated" if VARIANTS[key].negated else "affirmed"
+)
+grouping("form", "form", VARIANT, lambda: FORM_NAMES, tab="")(lambda key: VARIANTS[key].form)
+grouping("implications", "implication types", VARIANT, lambda: IMPLICATION_SETS, _of_implications, tab="")(
+    lambda key: [name for name, keys in IMPLICATION_SETS.items() if key in keys]
+)
+# a tail of several semantic types, "A; B", counts for each
+grouping("tail_type", "semantic type of the finding", "tail_types", figures=_of_type, tab="kind", preposition="about")(
+    lambda types: types.split("; ")
+)
+grouping("specialty", "specialty", preposition="about")(lambda fact: fact.specialty or "")
 grouping("difficulty", "difficulty of the twin", "difficulties", lambda: DIFFICULTIES, _of_difficulty)(str)
 
 
@@ -242,7 +223,4 @@ def category(types: str) -> str:
     return next((table[name] for name in types.split("; ") if name in table), "")
 
 
-@measured("error_prone", kind=Mapping[str, tuple[str, ...]], derived=True)
-def error_prone_types(figures: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Semantic types with the lowest and with the highest accuracy (MKJ, Table 2)."""
-    return error_prone(figures["by_tail_type"])
+measured("error_prone", kind=Mapping[str, tuple[str, ...]], derived=True)(lambda figures: error_prone(figures["by_tail_type"]))

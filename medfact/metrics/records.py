@@ -181,35 +181,28 @@ class Facts:
         """Share of the facts with all their answers that has them right."""
         return mean_interval(self.mastered[self.complete].astype(float), self.clusters.of(self.complete))
 
-    def joint_at(self) -> list[Estimate]:
-        """Expected joint accuracy with any i of the K statements: mean over facts of C(right, i) / C(K, i), i = 1 … K.
-
-        This is the mean over all K! orders in closed form (PretextTrans, Figure 5). Empty where facts differ in K.
-        """
-        done = self.complete
-        if len(set(self.total[done])) != 1:
-            return []
-        k = int(self.total[done][0])
-        table = np.array([[math.comb(c, i) / math.comb(k, i) for i in range(1, k + 1)] for c in range(k + 1)])
-        clusters = self.clusters.of(done)
-        return [mean_interval(column, clusters) for column in table[self.right[done]].T]
-
     @cached_property
     def curves(self) -> Curves:
         """Accuracy against the number of statements a fact, over complete facts.
 
-        Joint accuracy in any order; joint and average accuracy with the first, the first two, … variants (TPEval, Figure 6).
+        Joint accuracy in any order: the mean over facts of C(right, i) / C(K, i) for i = 1 … K, which is the mean over all K!
+        orders in closed form (PretextTrans, Figure 5); () where facts differ in K. Joint and average accuracy with the first,
+        the first two, … variants (TPEval, Figure 6).
         """
-        records, whole = self.records, self.complete
-        joint, average = [], []
+        records, whole, clusters = self.records, self.complete, self.clusters.of(self.complete)
+        any_order, joint, average = [], [], []
+        if len(set(self.total[whole])) == 1:
+            k = int(self.total[whole][0])
+            table = np.array([[math.comb(c, i) / math.comb(k, i) for i in range(1, k + 1)] for c in range(k + 1)])
+            any_order = [mean_interval(column, clusters) for column in table[self.right[whole]].T]
         alive, so_far = np.ones(self.count, dtype=bool), np.zeros(len(records.fact), dtype=bool)
         for key in [key for key in VARIANTS if key in records.variants.names and whole.any()]:
             rows = whole[records.fact] & records.variants.among([key])
             alive[records.fact[rows & ~records.right]] = False
             so_far |= rows
-            joint.append(mean_interval(alive[whole].astype(float), self.clusters.of(whole)))
+            joint.append(mean_interval(alive[whole].astype(float), clusters))
             average.append(records.accuracy(so_far))
-        return Curves(tuple(self.joint_at()), tuple(joint), tuple(average))
+        return Curves(tuple(any_order), tuple(joint), tuple(average))
 
 
 def facts_of(records: Records) -> Facts:

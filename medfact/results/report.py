@@ -32,7 +32,7 @@ from medfact.models import LENGTH, provider_of
 from medfact.results.blocks import CurveLine
 from medfact.results.pressed import pressure_of
 from medfact.results.recall import Evidence, evidence_of
-from medfact.results.withdrawn import WellLabelled, Withdrawn, data_key, well_labelled, withdrawn_of
+from medfact.results.withdrawn import ScoresWithout, Withdrawn, data_key, well_labelled, withdrawn_of
 from medfact.runs.board import Board as Board
 from medfact.runs.board import board_of as board_of
 from medfact.runs.costs import bill_of
@@ -75,7 +75,7 @@ class Report(Measures):
     shots_rephrased: bool | None  # demonstrations are rephrased too; None where statements are not, or without demonstrations
     retrieval: str
     evidence: Evidence | None  # what was retrieved
-    well_labelled: WellLabelled | None  # scores without forms that the paper labels wrongly; None where the run asks none
+    well_labelled: ScoresWithout | None  # scores without forms that the paper labels wrongly; None where the run asks none
     diagnosis: Diagnosis | None  # why facts fail
     self_agreement: SelfAgreement | None
     contrasts: Mapping[str, Contrast]  # differences of two ways of asking, paired by fact
