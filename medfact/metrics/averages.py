@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 import numpy as np
 
 from medfact.metrics.clusters import Clusters, Floats, count_of
-from medfact.metrics.measures import MEASURES, Curves, Harm, TypeAccuracy, measured
+from medfact.metrics.measures import MEASURES, Harm, TypeAccuracy, measured
 from medfact.metrics.records import FAILED, UNREADABLE, Facts, Records, pairs_of, tails_of_pairs
 from medfact.metrics.uncertainty import NOTHING, Estimate, is_above, is_known, linear_interval, mean_interval, wilson
 from medfact.statements import IMPLICATIONS
@@ -22,9 +22,9 @@ IMPLICATION_SETS = {
     "+all": tuple(IMPLICATIONS),
 }
 
-COUNTS: Mapping[str, Callable[[Records, Facts], int]] = {
+for name, compute in {
     "statements": lambda records, _: len(records.fact),
-    "facts": lambda records, facts: facts.count // max(len(np.unique(records.draw)), 1),  # true and false ones, each once
+    "facts": lambda records, facts: len(facts.total) // max(len(np.unique(records.draw)), 1),  # true and false ones, each once
     "answered": lambda records, _: int(records.scored.sum()),
     "right": lambda records, _: int((records.scored & records.right).sum()),
     "wrong": lambda records, _: int((records.readable & ~records.right).sum()),
@@ -34,8 +34,7 @@ COUNTS: Mapping[str, Callable[[Records, Facts], int]] = {
     "standing": lambda records, _: (
         len(np.unique(records.triplet)) - len(np.unique(records.triplet[records.scored & ~records.right]))
     ),
-}
-for name, compute in COUNTS.items():
+}.items():
     measured(name, kind=int)(compute)
 
 
@@ -43,7 +42,7 @@ for name, compute in COUNTS.items():
     "average_accuracy",
     "right answers",
     "average accuracy: the share of right answers over all statements",
-    coin=lambda _, facts: 0.5 if facts.count else None,
+    coin=lambda _, facts: 0.5 if len(facts.total) else None,
 )
 def average_accuracy(records: Records, _: Facts) -> Estimate:
     return records.accuracy(np.ones(len(records.fact), dtype=bool))
@@ -54,7 +53,7 @@ measured(
     "all right",
     "joint accuracy: the share of facts, true and false ones, with all answers right",
     of="fact",
-    coin=lambda _, facts: 0.5 ** int(facts.total.max()) if facts.count else None,
+    coin=lambda _, facts: 0.5 ** int(facts.total.max()) if len(facts.total) else None,
 )(lambda _, facts: facts.joint())
 
 
@@ -70,8 +69,6 @@ def pair_joint(_: Records, facts: Facts) -> Estimate:
 
     A pair has the tails of all its facts.
     """
-    if not facts.count:
-        return NOTHING
     answered, right = pairs_of(facts)
     rows = np.flatnonzero(facts.positive & answered[facts.pair])
     clusters = facts.clusters.of(rows)
@@ -184,7 +181,7 @@ measured("chance", kind=Mapping[str, float | None])(
 
 
 def _values(_: Records, facts: Facts, curve: str) -> tuple[float | None, ...] | None:
-    return tuple(estimate.value for estimate in getattr(facts.curves, curve)) or None
+    return tuple(estimate.value for estimate in facts.curves[curve]) or None
 
 
 for name, curve in {
@@ -193,7 +190,7 @@ for name, curve in {
     "average_accuracy_ordered": "average_ordered",
 }.items():
     measured(name, kind=tuple[float | None, ...] | None)(partial(_values, curve=curve))
-measured("curves", kind=Curves)(lambda _, facts: facts.curves)
+measured("curves", kind=Mapping[str, tuple[Estimate, ...]])(lambda _, facts: facts.curves)
 
 
 SHOWN_TYPES = 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,15 +14,11 @@ from medfact.metrics.probability import counted_rows
 from medfact.metrics.records import Facts, Records
 from medfact.metrics.uncertainty import Estimate
 from medfact.statements import IMPLICATIONS, VARIANTS
+from medfact.words import sayings
 
 NEGATION, INVERSION, INSTANTIATION = "negation", "inversion", "instantiation"
 
-# Implication → when two answers agree.
-AGREES = {
-    NEGATION: "a statement and its negation get opposite answers",
-    INVERSION: "a statement and the same the other way round get the same answer",
-    INSTANTIATION: "a statement and the same of one patient get the same answer",
-}
+AGREES = sayings("self_agreement")  # implication → when two answers agree
 
 
 @dataclass(frozen=True)
@@ -83,22 +80,18 @@ def self_agreement(records: Records) -> SelfAgreement | None:
     return SelfAgreement(by_implication, *alike)
 
 
-def _without(step: str) -> Callable[[str], str | None]:
-    """Of a variant with an implication the key of the same variant without it; None of others."""
-
-    def partner(key: str) -> str | None:
-        parts = key.split("+")
-        if key not in IMPLICATIONS or step not in parts:
-            return None
-        return "+".join(part for part in parts if part != step) or "none"
-
-    return partner
+def _without(step: str, key: str) -> str | None:
+    """The same variant without an implication; None for a variant that has none."""
+    parts = key.split("+")
+    if key not in IMPLICATIONS or step not in parts:
+        return None
+    return "+".join(part for part in parts if part != step) or "none"
 
 
 _PARTNERS: dict[str, Callable[[str], str | None]] = {
     NEGATION: lambda key: VARIANTS[key].form if VARIANTS[key].negated else None,
-    INVERSION: _without("inv"),
-    INSTANTIATION: _without("ins"),
+    INVERSION: partial(_without, "inv"),
+    INSTANTIATION: partial(_without, "ins"),
 }
 
 

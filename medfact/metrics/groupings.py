@@ -6,6 +6,7 @@ follow from that.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from medfact.errors import FactsError, Mistake
 from medfact.facts import Fact, digest
 from medfact.metrics.averages import IMPLICATION_SETS, error_prone, pair_joint
 from medfact.metrics.clusters import Bools
-from medfact.metrics.measures import DifficultyFigures, TypeAccuracy, measured
+from medfact.metrics.measures import TypeAccuracy, measured
 from medfact.metrics.records import Records, facts_of
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
@@ -92,6 +93,7 @@ def grouping(
     figures: Callable[[Records, Bools, str], Any] = lambda records, rows, _: records.accuracy(rows),
     tab: str | None = None,
     preposition: str = "for",
+    kind: Any = Mapping[str, Estimate],
 ) -> Callable[[Function], Function]:
     """Registers a function of a fact, of a statement, or of a name in a column, as `reads` says. See `Grouping`.
 
@@ -101,9 +103,7 @@ def grouping(
     def register(groups_of: Function) -> Function:
         entry = Grouping(name, title, groups_of, reads, order, figures, name if tab is None else tab, preposition)
         GROUPINGS[name] = entry
-        measured(entry.key, kind=Mapping[str, Estimate | TypeAccuracy | DifficultyFigures])(
-            lambda records, _: entry.measure(records)
-        )
+        measured(entry.key, kind=kind)(lambda records, _: entry.measure(records))
         return groups_of
 
     return register
@@ -151,16 +151,13 @@ def _read_categories(file: Path, _: int, size: int) -> Mapping[str, str]:
         ) from None
     except UnicodeDecodeError:
         raise FactsError(f"{CATEGORIES_FILE}: it is not UTF-8 text.", "Save it as UTF-8.") from None
-    lists = isinstance(record, dict) and all(isinstance(names, list) for names in record.values())
-    if not lists or not all(isinstance(name, str) for names in record.values() for name in names):
+    is_table = isinstance(record, dict) and all(isinstance(names, list) for names in record.values())
+    types = [name for names in record.values() for name in names] if is_table else [None]
+    if not all(isinstance(name, str) for name in types):
         raise FactsError(f"{CATEGORIES_FILE}: it is not a table of categories.", hint)
-    table: dict[str, str] = {}
-    for category, names in record.items():
-        for name in names:
-            if name in table:
-                raise FactsError(f"{CATEGORIES_FILE}: {name!r} stands in two categories.", "Leave it in one.")
-            table[name] = str(category)
-    return table
+    if repeated := [name for name, count in Counter(types).items() if count > 1]:
+        raise FactsError(f"{CATEGORIES_FILE}: {repeated[0]!r} stands in two categories.", "Leave it in one.")
+    return {name: str(category) for category, names in record.items() for name in names}
 
 
 def categories_key() -> str:
@@ -177,24 +174,23 @@ def _of_implications(records: Records, rows: Bools, name: str) -> Estimate | Non
     return records.accuracy(rows) if is_whole else None
 
 
-def _of_type(records: Records, rows: Bools, _: str) -> TypeAccuracy:
-    return TypeAccuracy(*records.accuracy(rows), len(np.unique(records.triplet[rows & records.scored])))
+def _of_difficulty(records: Records, rows: Bools, _: str) -> dict[str, int | Estimate] | None:
+    """Figures over false partners of one difficulty, with their true facts. One with partners of two counts for both.
 
-
-def _of_difficulty(records: Records, rows: Bools, _: str) -> DifficultyFigures | None:
-    """Figures over false partners of one difficulty. A true fact with partners of two difficulties counts for both."""
+    negatives: number of these false facts. negative_accuracy: over their statements alone.
+    """
     false = rows & ~records.positive
     if not false.any():
         return None
     pairs = records.only(false | (records.positive & np.isin(records.pair, records.pair[false])))
     facts = facts_of(pairs)
-    return DifficultyFigures(
-        negatives=len(np.unique(records.triplet[false])),
-        average_accuracy=pairs.accuracy(np.ones(len(pairs.fact), dtype=bool)),
-        joint_accuracy=facts.joint(),
-        pair_joint_accuracy=pair_joint(pairs, facts),
-        negative_accuracy=pairs.accuracy(~pairs.positive),
-    )
+    return {
+        "negatives": len(np.unique(records.triplet[false])),
+        "average_accuracy": pairs.accuracy(np.ones(len(pairs.fact), dtype=bool)),
+        "joint_accuracy": facts.joint(),
+        "pair_joint_accuracy": pair_joint(pairs, facts),
+        "negative_accuracy": pairs.accuracy(~pairs.positive),
+    }
 
 
 grouping("variant", "way of asking", VARIANT, lambda: (key for key in VARIANTS if key not in WRITTEN), tab="")(str)
@@ -209,11 +205,26 @@ grouping("implications", "implication types", VARIANT, lambda: IMPLICATION_SETS,
     lambda key: [name for name, keys in IMPLICATION_SETS.items() if key in keys]
 )
 # a tail of several semantic types, "A; B", counts for each
-grouping("tail_type", "semantic type of the finding", "tail_types", figures=_of_type, tab="kind", preposition="about")(
-    lambda types: types.split("; ")
-)
+grouping(
+    "tail_type",
+    "semantic type of the finding",
+    "tail_types",
+    figures=lambda records, rows, _: TypeAccuracy(
+        *records.accuracy(rows), facts=len(np.unique(records.triplet[rows & records.scored]))
+    ),
+    tab="kind",
+    preposition="about",
+    kind=Mapping[str, TypeAccuracy],
+)(lambda types: types.split("; "))
 grouping("specialty", "specialty", preposition="about")(lambda fact: fact.specialty or "")
-grouping("difficulty", "difficulty of the twin", "difficulties", lambda: DIFFICULTIES, _of_difficulty)(str)
+grouping(
+    "difficulty",
+    "difficulty of the twin",
+    "difficulties",
+    lambda: DIFFICULTIES,
+    _of_difficulty,
+    kind=Mapping[str, Mapping[str, int | Estimate]],
+)(str)
 
 
 @grouping("category", "kind of finding", "tail_types", lambda: dict.fromkeys(categories().values()), tab="kind")

@@ -19,25 +19,13 @@ Estimates = Mapping[str, Estimate]
 
 
 @dataclass(frozen=True)
-class Harm:
-    """Share of harmful answers with its interval, in all and by relation."""
+class Share:
+    """A share with its interval, and something of its own beside them."""
 
     value: float | None
     low: float | None
     high: float | None
     n: int
-    by_relation: Estimates
-
-
-@dataclass(frozen=True)
-class TypeAccuracy:
-    """Accuracy over facts whose tail has one semantic type, and how many facts these are."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    facts: int
 
     @property
     def estimate(self) -> Estimate:
@@ -45,26 +33,17 @@ class TypeAccuracy:
 
 
 @dataclass(frozen=True)
-class DifficultyFigures:
-    """Figures over the pairs whose false partners have one difficulty: these false facts and the true ones they go with.
+class Harm(Share):
+    """Share of harmful answers."""
 
-    negatives: how many false facts. negative_accuracy: over their statements alone; the others as in `Measures`.
-    """
-
-    negatives: int
-    average_accuracy: Estimate
-    joint_accuracy: Estimate
-    pair_joint_accuracy: Estimate
-    negative_accuracy: Estimate
+    by_relation: Estimates
 
 
 @dataclass(frozen=True)
-class Curves:
-    """Accuracy with 1, 2, … statements a fact (PretextTrans, Figure 5; TPEval, Figure 6)."""
+class TypeAccuracy(Share):
+    """Accuracy over facts whose tail has one semantic type."""
 
-    joint_any_order: tuple[Estimate, ...] = ()
-    joint_ordered: tuple[Estimate, ...] = ()
-    average_ordered: tuple[Estimate, ...] = ()
+    facts: int  # of the type, with an answer
 
 
 @dataclass(frozen=True)
@@ -137,12 +116,12 @@ class Measures:
     positive_accuracy: ClassVar[Estimate]
     negative_accuracy: ClassVar[Estimate]
     chance: ClassVar[Mapping[str, float | None]]
-    curves: ClassVar[Curves]
+    curves: ClassVar[Mapping[str, tuple[Estimate, ...]]]  # accuracy with 1, 2, … statements a fact
     by_variant: ClassVar[Estimates]
     by_polarity: ClassVar[Estimates]
     by_form: ClassVar[Estimates]
     by_tail_type: ClassVar[Mapping[str, TypeAccuracy]]
-    by_difficulty: ClassVar[Mapping[str, DifficultyFigures]]
+    by_difficulty: ClassVar[Mapping[str, Mapping[str, Any]]]
     calibration: ClassVar[Calibration]
     coherence: ClassVar[Coherence]
 

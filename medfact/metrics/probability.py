@@ -301,13 +301,10 @@ def _chance_errors(errors: Floats, clusters: Clusters) -> Floats:
     return moved * np.sqrt(degrees / randomness.chisquare(degrees, (draws, 1)))
 
 
-_SPLITS = 20
-
-
-def debiased_ece(errors: Floats, sizes: Floats, clusters: Clusters, seed: int = 0) -> float:
+def debiased_ece(errors: Floats, sizes: Floats, clusters: Clusters, seed: int = 0, splits: int = 20) -> float:
     """ECE with signs from one half of the heads and sizes from the other: by chance they agree as often as not.
 
-    If heads share tails, each half is half of the heads with half of the tails. Mean over 20 random splits, each in all ways.
+    If heads share tails, each half is half of the heads with half of the tails. Mean over random splits, each in all ways.
     errors: (facts, bins), sums of p − y. sizes: statements by fact.
     """
     if count_of(clusters.heads) < 2:
@@ -318,7 +315,7 @@ def debiased_ece(errors: Floats, sizes: Floats, clusters: Clusters, seed: int = 
         """Returns (splits, facts): True in the first half."""
         index = np.unique(codes, return_inverse=True)[1]
         count = int(index.max()) + 1
-        return np.asarray(randomness.permuted(np.tile(np.arange(count) < count // 2, (_SPLITS, 1)), axis=1)[:, index])
+        return np.asarray(randomness.permuted(np.tile(np.arange(count) < count // 2, (splits, 1)), axis=1)[:, index])
 
     first, tails = split(clusters.heads), clusters.tails
     halves = [(first, ~first)]

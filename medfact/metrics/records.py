@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, IntraclassCorrelation, crossed
-from medfact.metrics.measures import Curves
 from medfact.metrics.uncertainty import NOTHING, Estimate, intraclass_correlation, mean_interval
 from medfact.statements import FAILED as FAILED
 from medfact.statements import PENDING as PENDING
@@ -50,10 +49,11 @@ class Records:
 
     def only(self, rows: Bools) -> Records:
         """The records of some statements; facts must be whole."""
-        columns = {field.name: getattr(self, field.name) for field in fields(self)}
-        taken: dict[str, Any] = {name: None if column is None else column[rows] for name, column in columns.items()}
-        codes = {name: np.unique(taken[name], return_inverse=True)[1] for name in ("fact", "pair", "head", "tail")}
-        return Records(**taken | codes)
+        columns: dict[str, Any] = {
+            field.name: getattr(self, field.name)[rows] for field in fields(self) if getattr(self, field.name) is not None
+        }
+        codes = {name: np.unique(columns[name], return_inverse=True)[1] for name in ("fact", "pair", "head", "tail")}
+        return Records(**columns | codes)
 
     @cached_property
     def digest(self) -> bytes:
@@ -164,10 +164,6 @@ class Facts:
     clusters: Clusters
 
     @property
-    def count(self) -> int:
-        return len(self.total)
-
-    @property
     def mastered(self) -> Bools:
         return np.asarray(self.right == self.total, dtype=bool)
 
@@ -182,7 +178,7 @@ class Facts:
         return mean_interval(self.mastered[self.complete].astype(float), self.clusters.of(self.complete))
 
     @cached_property
-    def curves(self) -> Curves:
+    def curves(self) -> dict[str, tuple[Estimate, ...]]:
         """Accuracy against the number of statements a fact, over complete facts.
 
         Joint accuracy in any order: the mean over facts of C(right, i) / C(K, i) for i = 1 … K, which is the mean over all K!
@@ -195,18 +191,17 @@ class Facts:
             k = int(self.total[whole][0])
             table = np.array([[math.comb(c, i) / math.comb(k, i) for i in range(1, k + 1)] for c in range(k + 1)])
             any_order = [mean_interval(column, clusters) for column in table[self.right[whole]].T]
-        alive, so_far = np.ones(self.count, dtype=bool), np.zeros(len(records.fact), dtype=bool)
+        alive, so_far = np.ones(len(self.total), dtype=bool), np.zeros(len(records.fact), dtype=bool)
         for key in [key for key in VARIANTS if key in records.variants.names and whole.any()]:
             rows = whole[records.fact] & records.variants.among([key])
             alive[records.fact[rows & ~records.right]] = False
             so_far |= rows
             joint.append(mean_interval(alive[whole].astype(float), clusters))
             average.append(records.accuracy(so_far))
-        return Curves(tuple(any_order), tuple(joint), tuple(average))
+        return {"joint_any_order": tuple(any_order), "joint_ordered": tuple(joint), "average_ordered": tuple(average)}
 
 
 def facts_of(records: Records) -> Facts:
-    """The facts of records."""
     first = records.first_of_fact
     total = np.bincount(records.fact)
     return Facts(

@@ -424,7 +424,7 @@ def mean_curves(reports: Iterable[Report], curve: str) -> dict[str, tuple[Estima
     groups, curves = _asked_alike(reports), {}
     for group in groups:
         setting = f", {group[0].method} on {group[0].dataset}" if len(groups) > 1 else ""
-        steps = zip(*(getattr(report.curves, curve) for report in group), strict=False)
+        steps = zip(*(report.curves[curve] for report in group), strict=False)
         curves[f"{_name_of_mean(len(group))}{setting}"] = tuple(filter(None, map(mean_estimate, steps)))
     return {name: points for name, points in curves.items() if points}
 

@@ -39,10 +39,7 @@ BAND_POINTS = 25  # places at which the band is known, from the lowest frequency
 
 _NONE = 1e-9  # what counts as 0 among numbers about 1
 
-HOW_TO_BRING = (
-    "Bring a table with the columns term and count (--frequencies FILE), count in a text (--corpus FILE), "
-    "or ask PubMed (--pubmed)."
-)
+HOW_TO_BRING = say("bring_frequencies")
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def test_a_push_stands_beside_asking_again(report: Report) -> None:
 
 def falls(report: Report, *shares: float) -> Report:
     points = tuple(Estimate(share, share / 2, share, 24) for share in shares)
-    return with_figures(report, curves=replace(report.curves, joint_any_order=points))
+    return with_figures(report, curves={**report.curves, "joint_any_order": points})
 
 
 def test_the_falling_line_is_the_first_figure_once_a_run_has_ended(report: Report) -> None:
