@@ -38,10 +38,10 @@ def rows(spec: RunSpec) -> list[str]:
         if isinstance(events[-1], Failed):
             raise events[-1].error
         measures = measure(board_of(store, events[0].run).records())
-    parts = {"all": measures, **measures.by_difficulty}
+    parts = {"all": measures.figures, **measures.by_difficulty}
     return [
-        f"| {model_name(spec.model)} | {name} | {written(of.average_accuracy)} | {written(of.joint_accuracy)} | "
-        f"{written(of.pair_joint_accuracy)} |"
+        f"| {model_name(spec.model)} | {name} | {written(of['average_accuracy'])} | {written(of['joint_accuracy'])} | "
+        f"{written(of['pair_joint_accuracy'])} |"
         for name, of in parts.items()
     ]
 

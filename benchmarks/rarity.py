@@ -14,8 +14,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from medfact.metrics.rarity import line
 from medfact.metrics.uncertainty import linear_interval
+from medfact.results.rarity import line
 
 SLOPE = 0.05
 """By how much the share of right answers grows for a tenfold frequency."""

@@ -13,7 +13,7 @@ from medfact.facts import ALWAYS, COLUMNS, IF_KNOWN, Fact
 from medfact.metrics.coherence import SelfAgreement
 from medfact.metrics.diagnosis import Diagnosis
 from medfact.metrics.dropped import Dropped
-from medfact.metrics.measures import DifficultyFigures, Harm, Measures, TypeAccuracy, figures_of
+from medfact.metrics.measures import Harm, Measures, TypeAccuracy, figures_of
 from medfact.metrics.pressure import Pressure
 from medfact.metrics.probability import Probabilities
 from medfact.metrics.uncertainty import Estimate
@@ -197,7 +197,7 @@ def _figures(group: str, value: Any) -> Iterator[tuple[str, str, Estimate | Type
             yield from ((name, figure, getattr(good, figure)) for figure in ("auroc", "brier") if good)
             yield from ((name, figure, getattr(off, figure)) for figure in ("ece", "shift", "overconfidence") if off)
     for name, of_name in value.items() if group.startswith("by_") else ():
-        if isinstance(of_name, DifficultyFigures):
-            yield from ((name, figure, part) for figure, part in vars(of_name).items() if isinstance(part, Estimate))
+        if isinstance(of_name, Mapping):
+            yield from ((name, figure, part) for figure, part in of_name.items() if isinstance(part, Estimate))
         else:
             yield name, "average_accuracy", of_name

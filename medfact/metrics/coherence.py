@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from medfact.metrics.clusters import Bools, Codes, Floats
-from medfact.metrics.measures import Coherence, Couples
+from medfact.metrics.clusters import Bools, Codes
+from medfact.metrics.measures import Coherence, Couples, measured
 from medfact.metrics.probability import counted_rows
-from medfact.metrics.records import PENDING, Records
+from medfact.metrics.records import Facts, Records
 from medfact.metrics.uncertainty import Estimate
 from medfact.statements import IMPLICATIONS, VARIANTS
+from medfact.words import sayings
 
 NEGATION, INVERSION, INSTANTIATION = "negation", "inversion", "instantiation"
 
-# Implication → when two answers agree.
-AGREES = {
-    NEGATION: "a statement and its negation get opposite answers",
-    INVERSION: "a statement and the same the other way round get the same answer",
-    INSTANTIATION: "a statement and the same of one patient get the same answer",
-}
+AGREES = sayings("self_agreement")  # implication → when two answers agree
 
 
 @dataclass(frozen=True)
@@ -46,87 +43,69 @@ class SelfAgreement:
     denies_both: Estimate  # such couples that are both called false
 
 
-def coherence(records: Records) -> Coherence:
+_SQUARES = 20  # squares of P(s) and P(¬s) to a side
+
+
+@measured("coherence", kind=Coherence)
+def coherence(records: Records, _: Facts | None = None) -> Coherence:
     """Shares of forms that are affirmed both ways, or denied both ways, and the mean of |p(s) + p(¬s) − 1|.
 
     Forms count whose two polarities are answered; for the mean, those whose two probabilities count (`counted_rows`).
     """
-    key = records.fact * max(len(records.forms.names), 1) + records.forms.code
-    size = int(key.max()) + 1 if len(key) else 0
-    answer = np.full((2, size), PENDING, dtype=np.int8)
-    p_true = np.full((2, size), np.nan)
-    polarity = records.negated.astype(int)
-    answer[polarity, key] = records.answer
-    p_true[polarity, key] = np.where(counted_rows(records), records.p_true, np.nan)
-    couples = answer[:, (answer >= 0).all(axis=0)]
-    n = couples.shape[1]
-    p_couples = p_true[:, ~np.isnan(p_true).any(axis=0)]
-    gaps = np.abs(p_couples.sum(axis=0) - 1)
+    answers = records.answer[_couples(records, _PARTNERS[NEGATION], records.readable)]
+    couples = _couples(records, _PARTNERS[NEGATION], counted_rows(records))
+    # by fact, then by form, so that a sum is the same in any order of the records
+    p_true = records.p_true[couples[:, np.lexsort((records.forms.code[couples[0]], records.fact[couples[0]]))]]
+    place = np.minimum((p_true * _SQUARES).astype(np.int64), _SQUARES - 1)
+    counts = np.bincount(place[0] * _SQUARES + place[1])
+    squares = [(*divmod(square, _SQUARES), int(counts[square])) for square in np.flatnonzero(counts).tolist()]
+    n = answers.shape[1]
     return Coherence(
         n=n,
-        affirms_both=float((couples == 1).all(axis=0).mean()) if n else None,
-        denies_both=float((couples == 0).all(axis=0).mean()) if n else None,
-        probability_gap=float(gaps.mean()) if len(gaps) else None,
-        couples=tuple(_squares(p_couples)),
+        affirms_both=float((answers == 1).all(axis=0).mean()) if n else None,
+        denies_both=float((answers == 0).all(axis=0).mean()) if n else None,
+        probability_gap=float(np.abs(p_true.sum(axis=0) - 1).mean()) if p_true.size else None,
+        couples=tuple(Couples((row + 0.5) / _SQUARES, (column + 0.5) / _SQUARES, n) for row, column, n in squares),
     )
-
-
-_SQUARES = 20  # squares of P(s) and P(¬s) to a side
-
-
-def _squares(p_true: Floats) -> Iterator[Couples]:
-    """Yields the number of couples in each square. p_true: 2 × couples, of a statement and of its negation."""
-    place = np.minimum((p_true * _SQUARES).astype(np.int64), _SQUARES - 1)
-    counts = np.bincount(place[0] * _SQUARES + place[1], minlength=_SQUARES**2)
-    for square in np.flatnonzero(counts):
-        row, column = divmod(int(square), _SQUARES)
-        yield Couples((row + 0.5) / _SQUARES, (column + 0.5) / _SQUARES, int(counts[square]))
 
 
 def self_agreement(records: Records) -> SelfAgreement | None:
     """Agreement of a model with itself; None where no two answers of a couple are readable."""
-    by_implication = {}
-    for name, partner_of in _PARTNERS.items():
-        first, second = _couples(records, partner_of)
-        if len(first):
-            by_implication[name] = _agrees(records, first, second, opposite=name == NEGATION)
+    couples = {name: _couples(records, partner_of, records.readable) for name, partner_of in _PARTNERS.items()}
+    by_implication = {name: _agrees(records, rows[0], rows[1], name == NEGATION) for name, rows in couples.items() if rows.size}
     if not by_implication:
         return None
-    first, second = _couples(records, _PARTNERS[NEGATION])
+    first, second = couples[NEGATION]
     alike = [_share(records, first, (records.answer[first] == word) & (records.answer[second] == word)) for word in (1, 0)]
     return SelfAgreement(by_implication, *alike)
 
 
-def _without(step: str) -> Callable[[str], str | None]:
-    """Of a variant with an implication the key of the same variant without it; None of others."""
-
-    def partner(key: str) -> str | None:
-        parts = key.split("+")
-        if key not in IMPLICATIONS or step not in parts:
-            return None
-        return "+".join(part for part in parts if part != step) or "none"
-
-    return partner
+def _without(step: str, key: str) -> str | None:
+    """The same variant without an implication; None for a variant that has none."""
+    parts = key.split("+")
+    if key not in IMPLICATIONS or step not in parts:
+        return None
+    return "+".join(part for part in parts if part != step) or "none"
 
 
 _PARTNERS: dict[str, Callable[[str], str | None]] = {
     NEGATION: lambda key: VARIANTS[key].form if VARIANTS[key].negated else None,
-    INVERSION: _without("inv"),
-    INSTANTIATION: _without("ins"),
+    INVERSION: partial(_without, "inv"),
+    INSTANTIATION: partial(_without, "ins"),
 }
 
 
-def _couples(records: Records, partner_of: Callable[[str], str | None]) -> tuple[Codes, Codes]:
-    """Rows of statements, and of their partners about the same fact, where both answers are readable."""
-    names = records.variants.names
+def _couples(records: Records, partner_of: Callable[[str], str | None], chosen: Bools) -> Codes:
+    """Rows of partners, and of the statements that have them about the same fact, (2, couples), where both are chosen."""
+    names, variant, fact = records.variants.names, records.variants.code, records.fact
     place = {name: number for number, name in enumerate(names)}
     partner = np.array([place.get(partner_of(name) or "", -1) for name in names], dtype=np.int64)
-    row = np.full((int(records.fact.max(initial=-1)) + 1) * max(len(names), 1), -1, dtype=np.int64)
-    row[records.fact * len(names) + records.variants.code] = np.arange(len(records.fact))
-    second = np.flatnonzero(records.variants.map(lambda name: partner_of(name) in place).astype(bool))
-    first = row[records.fact[second] * len(names) + partner[records.variants.code[second]]]
-    readable = (first >= 0) & records.readable[first] & records.readable[second]
-    return first[readable], second[readable]
+    row = np.full((int(fact.max(initial=-1)) + 1, max(len(names), 1)), -1, dtype=np.int64)
+    row[fact, variant] = np.arange(len(fact))
+    second = np.flatnonzero(partner[variant] >= 0)
+    first = row[fact[second], partner[variant[second]]]
+    is_couple = (first >= 0) & chosen[first] & chosen[second]
+    return np.stack([first[is_couple], second[is_couple]])
 
 
 def _agrees(records: Records, first: Codes, second: Codes, opposite: bool) -> Agrees:

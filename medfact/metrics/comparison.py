@@ -17,9 +17,8 @@ from pydantic import Field
 from medfact.metrics.averages import IMPLICATION_SETS
 from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, crossed, unsampled_fraction
 from medfact.metrics.differences import holm, paired_difference
-from medfact.metrics.joint import Facts, facts_of, pairs_of, tails_of_pairs
 from medfact.metrics.probability import counted_rows
-from medfact.metrics.records import Records
+from medfact.metrics.records import Facts, Records, facts_of, pairs_of, tails_of_pairs
 from medfact.metrics.uncertainty import Estimate, is_known
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING, Variant
 

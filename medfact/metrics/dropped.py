@@ -13,15 +13,11 @@ import numpy as np
 from medfact.metrics.clusters import Bools
 from medfact.metrics.records import Records
 from medfact.metrics.uncertainty import Estimate, mean_interval
+from medfact.words import sayings
 
 AFFIRMS, SAYS_TRUE, UP_TO_DATE, SAYS_FALSE = "affirms", "says true", "up to date", "says false"
 
-DIAGNOSES = {
-    AFFIRMS: "affirms what has been dropped",
-    SAYS_TRUE: "says “true” to what has been dropped, affirmed or denied",
-    UP_TO_DATE: "is up to date: it denies what has been dropped, and affirms what holds",
-    SAYS_FALSE: "says “false” to what holds, too",
-}  # diagnosis → predicate of a sentence
+DIAGNOSES = sayings("dropped.diagnosis")  # diagnosis → predicate of a sentence
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ follow from that.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,11 +20,11 @@ from medfact.assets import ASSETS
 from medfact.datasets.text import InvalidYaml, read_yaml
 from medfact.errors import FactsError, Mistake
 from medfact.facts import Fact, digest
-from medfact.metrics.averages import IMPLICATION_SETS
-from medfact.metrics.clusters import Bools, Codes
-from medfact.metrics.joint import facts_of, pair_joint
-from medfact.metrics.measures import DifficultyFigures, TypeAccuracy
-from medfact.metrics.records import Records
+from medfact.metrics.averages import IMPLICATION_SETS, error_prone, pair_joint
+from medfact.metrics.clusters import Bools
+from medfact.metrics.measures import TypeAccuracy, measured
+from medfact.metrics.records import Records, facts_of
+from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.statements import FORM_NAMES, VARIANTS, WRITTEN
 from medfact.store import home
@@ -34,11 +35,6 @@ FACT, STATEMENT, VARIANT = "fact", "statement", "variants"
 COLUMNS = {VARIANT: "", "relations": "relation", "tail_types": "tail_type", "difficulties": "difficulty"}
 
 Function = TypeVar("Function", bound=Callable[..., str | Sequence[str]])
-
-
-def accuracy(records: Records, rows: Bools, _: str) -> Any:
-    """Share of right answers in a group."""
-    return records.accuracy(rows)
 
 
 @dataclass(frozen=True)
@@ -68,21 +64,22 @@ class Grouping:
         """Groups of a fact. Not for a grouping of statements."""
         return self.names(fact if self.reads == FACT else getattr(fact, COLUMNS[self.reads]) or "")
 
-    def measure(self, records: Records, values: Sequence[Any], code: Codes) -> dict[str, Any]:
-        """Figures by group. values: the different ones that it reads; code: place of each row's value among them."""
+    def measure(self, records: Records, subjects: Sequence[Any] = ()) -> dict[str, Any]:
+        """Figures by group. subjects: facts of the run by number, or its statements by position, where it reads such."""
+        if self.reads in COLUMNS:
+            column = getattr(records, self.reads)
+            values, code = column.names, column.code
+        else:
+            draws = int(records.draw.max(initial=0)) + 1
+            values, code = subjects, records.fact // draws if self.reads == FACT else np.arange(len(records.fact))
         members = [self.names(value) for value in values]
         present = {name for names in members for name in names}
         figures = {}
-        for name in [*self.order()] or sorted(present):
+        for name in filter(present.__contains__, [*self.order()] or sorted(present)):
             rows = np.array([name in names for names in members], dtype=bool)[code]
-            if name in present and rows.any() and (of_group := self.figures(records, rows, name)) is not None:
+            if rows.any() and (of_group := self.figures(records, rows, name)) is not None:
                 figures[name] = of_group
         return figures
-
-    def measure_subjects(self, records: Records, subjects: Sequence[Any]) -> dict[str, Any]:
-        """Figures by group. subjects: the facts of the run by number, or its statements by position, as `reads` says."""
-        draws = int(records.draw.max(initial=0)) + 1
-        return self.measure(records, subjects, records.fact // draws if self.reads == FACT else np.arange(len(records.fact)))
 
 
 GROUPINGS: dict[str, Grouping] = {}  # every grouping by its name
@@ -93,14 +90,20 @@ def grouping(
     title: str,
     reads: str = FACT,
     order: Callable[[], Iterable[str]] = tuple,
-    figures: Callable[[Records, Bools, str], Any] = accuracy,
+    figures: Callable[[Records, Bools, str], Any] = lambda records, rows, _: records.accuracy(rows),
     tab: str | None = None,
     preposition: str = "for",
+    kind: Any = Mapping[str, Estimate],
 ) -> Callable[[Function], Function]:
-    """Registers a function of a fact, of a statement, or of a name in a column, as `reads` says. See `Grouping`."""
+    """Registers a function of a fact, of a statement, or of a name in a column, as `reads` says. See `Grouping`.
+
+    Its figures are a measure. Those of facts and statements are empty until a report knows these (`Grouping.measure`).
+    """
 
     def register(groups_of: Function) -> Function:
-        GROUPINGS[name] = Grouping(name, title, groups_of, reads, order, figures, name if tab is None else tab, preposition)
+        entry = Grouping(name, title, groups_of, reads, order, figures, name if tab is None else tab, preposition)
+        GROUPINGS[name] = entry
+        measured(entry.key, kind=kind)(lambda records, _: entry.measure(records))
         return groups_of
 
     return register
@@ -114,12 +117,6 @@ def group_tabs() -> dict[str, str]:
 def group_filters() -> dict[str, Grouping]:
     """Groupings that facts can be filtered by: the first of each choice, where it tells facts apart and not ways of asking."""
     return {grouping.tab: grouping for grouping in reversed(GROUPINGS.values()) if grouping.tab and grouping.reads != VARIANT}
-
-
-def by_columns(records: Records) -> dict[str, Mapping[str, Any]]:
-    """Figures by each grouping that follows from the columns of records."""
-    columns = [(grouping, getattr(records, grouping.reads)) for grouping in GROUPINGS.values() if grouping.reads in COLUMNS]
-    return {grouping.key: grouping.measure(records, column.names, column.code) for grouping, column in columns}
 
 
 # ------------------------------------------------------------------------------------------------ MKJ's categories
@@ -154,16 +151,13 @@ def _read_categories(file: Path, _: int, size: int) -> Mapping[str, str]:
         ) from None
     except UnicodeDecodeError:
         raise FactsError(f"{CATEGORIES_FILE}: it is not UTF-8 text.", "Save it as UTF-8.") from None
-    lists = isinstance(record, dict) and all(isinstance(names, list) for names in record.values())
-    if not lists or not all(isinstance(name, str) for names in record.values() for name in names):
+    is_table = isinstance(record, dict) and all(isinstance(names, list) for names in record.values())
+    types = [name for names in record.values() for name in names] if is_table else [None]
+    if not all(isinstance(name, str) for name in types):
         raise FactsError(f"{CATEGORIES_FILE}: it is not a table of categories.", hint)
-    table: dict[str, str] = {}
-    for category, names in record.items():
-        for name in names:
-            if name in table:
-                raise FactsError(f"{CATEGORIES_FILE}: {name!r} stands in two categories.", "Leave it in one.")
-            table[name] = str(category)
-    return table
+    if repeated := [name for name, count in Counter(types).items() if count > 1]:
+        raise FactsError(f"{CATEGORIES_FILE}: {repeated[0]!r} stands in two categories.", "Leave it in one.")
+    return {name: str(category) for category, names in record.items() for name in names}
 
 
 def categories_key() -> str:
@@ -174,63 +168,63 @@ def categories_key() -> str:
 # ------------------------------------------------------------------------------------------------ registered groupings
 
 
-def _of_implications(records: Records, rows: Bools, name: str) -> Any:
+def _of_implications(records: Records, rows: Bools, name: str) -> Estimate | None:
     """Accuracy over a set of implication types; None where a run asks only some of them."""
     is_whole = len(np.unique(records.variants.code[rows])) == len(IMPLICATION_SETS[name])
     return records.accuracy(rows) if is_whole else None
 
 
-def _of_type(records: Records, rows: Bools, _: str) -> TypeAccuracy:
-    return TypeAccuracy(*records.accuracy(rows), len(np.unique(records.triplet[rows & records.scored])))
+def _of_difficulty(records: Records, rows: Bools, _: str) -> dict[str, int | Estimate] | None:
+    """Figures over false partners of one difficulty, with their true facts. One with partners of two counts for both.
 
-
-def _of_difficulty(records: Records, rows: Bools, _: str) -> DifficultyFigures | None:
-    """Figures over false partners of one difficulty. A true fact with partners of two difficulties counts for both."""
+    negatives: number of these false facts. negative_accuracy: over their statements alone.
+    """
     false = rows & ~records.positive
     if not false.any():
         return None
     pairs = records.only(false | (records.positive & np.isin(records.pair, records.pair[false])))
     facts = facts_of(pairs)
-    return DifficultyFigures(
-        negatives=len(np.unique(records.triplet[false])),
-        average_accuracy=pairs.accuracy(np.ones(len(pairs.fact), dtype=bool)),
-        joint_accuracy=facts.joint(),
-        pair_joint_accuracy=pair_joint(pairs, facts),
-        negative_accuracy=pairs.accuracy(~pairs.positive),
-    )
+    return {
+        "negatives": len(np.unique(records.triplet[false])),
+        "average_accuracy": pairs.accuracy(np.ones(len(pairs.fact), dtype=bool)),
+        "joint_accuracy": facts.joint(),
+        "pair_joint_accuracy": pair_joint(pairs, facts),
+        "negative_accuracy": pairs.accuracy(~pairs.positive),
+    }
 
 
 grouping("variant", "way of asking", VARIANT, lambda: (key for key in VARIANTS if key not in WRITTEN), tab="")(str)
 grouping("relation", "relation", "relations", preposition="about")(str)
 
 
-@grouping("polarity", "affirmed or denied", VARIANT, lambda: ("affirmed", "negated"), tab="")
-def polarity(key: str) -> str:
-    return "negated" if VARIANTS[key].negated else "affirmed"
-
-
-@grouping("form", "form", VARIANT, lambda: FORM_NAMES, tab="")
-def form(key: str) -> str:
-    return VARIANTS[key].form
-
-
-@grouping("implications", "implication types", VARIANT, lambda: IMPLICATION_SETS, _of_implications, tab="")
-def implications(key: str) -> list[str]:
-    return [name for name, keys in IMPLICATION_SETS.items() if key in keys]
-
-
-@grouping("tail_type", "semantic type of the finding", "tail_types", figures=_of_type, tab="kind", preposition="about")
-def tail_type(text: str) -> list[str]:
-    """Semantic types of a tail: "A; B" counts for each."""
-    return text.split("; ")
-
-
-@grouping("specialty", "specialty", preposition="about")
-def specialty(fact: Fact) -> str:
-    return fact.specialty or ""
-
-
-grouping("difficulty", "difficulty of the twin", "difficulties", lambda: DIFFICULTIES, _of_difficulty)(str)
+grouping("polarity", "affirmed or denied", VARIANT, lambda: ("affirmed", "negated"), tab="")(
+    lambda key: "negated" if VARIANTS[key].negated else "affirmed"
+)
+grouping("form", "form", VARIANT, lambda: FORM_NAMES, tab="")(lambda key: VARIANTS[key].form)
+grouping("implications", "implication types", VARIANT, lambda: IMPLICATION_SETS, _of_implications, tab="")(
+    lambda key: [name for name, keys in IMPLICATION_SETS.items() if key in keys]
+)
+# a tail of several semantic types, "A; B", counts for each
+grouping(
+    "tail_type",
+    "semantic type of the finding",
+    "tail_types",
+    figures=lambda records, rows, _: TypeAccuracy(
+        *records.accuracy(rows), facts=len(np.unique(records.triplet[rows & records.scored]))
+    ),
+    tab="kind",
+    preposition="about",
+    kind=Mapping[str, TypeAccuracy],
+)(lambda types: types.split("; "))
+grouping("specialty", "specialty", preposition="about")(lambda fact: fact.specialty or "")
+grouping(
+    "difficulty",
+    "difficulty of the twin",
+    "difficulties",
+    lambda: DIFFICULTIES,
+    _of_difficulty,
+    kind=Mapping[str, Mapping[str, int | Estimate]],
+)(str)
 
 
 @grouping("category", "kind of finding", "tail_types", lambda: dict.fromkeys(categories().values()), tab="kind")
@@ -238,3 +232,6 @@ def category(types: str) -> str:
     """MKJ's category of a tail: that of its first semantic type that is in one."""
     table = categories()
     return next((table[name] for name in types.split("; ") if name in table), "")
+
+
+measured("error_prone", kind=Mapping[str, tuple[str, ...]], derived=True)(lambda figures: error_prone(figures["by_tail_type"]))

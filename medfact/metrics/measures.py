@@ -1,7 +1,7 @@
-"""The figures of a run as named records, and the registry of measures.
+"""The registry of measures, and the figures of a run by their names.
 
-`record_of` turns records into what JSON can hold, `read_record` reads that back. Each measure is registered where it is
-computed: its name, what it counts, and what a coin gets.
+Each measure is registered beside its computation. `record_of` turns figures into what JSON can hold, `read_record` and
+`read_figures` read that back.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from pydantic import TypeAdapter
 
@@ -19,25 +19,13 @@ Estimates = Mapping[str, Estimate]
 
 
 @dataclass(frozen=True)
-class Harm:
-    """Share of harmful answers with its interval, in all and by relation."""
+class Share:
+    """A share with its interval, and something of its own beside them."""
 
     value: float | None
     low: float | None
     high: float | None
     n: int
-    by_relation: Estimates
-
-
-@dataclass(frozen=True)
-class TypeAccuracy:
-    """Accuracy over facts whose tail has one semantic type, and how many facts these are."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    facts: int
 
     @property
     def estimate(self) -> Estimate:
@@ -45,34 +33,17 @@ class TypeAccuracy:
 
 
 @dataclass(frozen=True)
-class DifficultyFigures:
-    """Figures over the pairs whose false partners have one difficulty: these false facts and the true ones they go with.
+class Harm(Share):
+    """Share of harmful answers."""
 
-    negatives: how many false facts. negative_accuracy: over their statements alone; the others as in `Measures`.
-    """
-
-    negatives: int
-    average_accuracy: Estimate
-    joint_accuracy: Estimate
-    pair_joint_accuracy: Estimate
-    negative_accuracy: Estimate
+    by_relation: Estimates
 
 
 @dataclass(frozen=True)
-class ErrorProne:
-    """Semantic types with the lowest and with the highest accuracy (MKJ, Table 2)."""
+class TypeAccuracy(Share):
+    """Accuracy over facts whose tail has one semantic type."""
 
-    most: tuple[str, ...]
-    least: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Curves:
-    """Accuracy with 1, 2, … statements a fact (PretextTrans, Figure 5; TPEval, Figure 6)."""
-
-    joint_any_order: tuple[Estimate, ...] = ()
-    joint_ordered: tuple[Estimate, ...] = ()
-    average_ordered: tuple[Estimate, ...] = ()
+    facts: int  # of the type, with an answer
 
 
 @dataclass(frozen=True)
@@ -128,57 +99,47 @@ class Coherence:
 
 @dataclass(frozen=True, kw_only=True)
 class Measures:
-    """Every figure of a run. Shares and their intervals are from 0 to 1; None is "no value".
+    """Every figure of a run by its name. Shares and their intervals are from 0 to 1; None is "no value"."""
 
-    The first counts are of statements; `*_at` and `*_ordered` are the values of the curves.
-    """
+    figures: Mapping[str, Any] = field(metadata={"spread": True})
 
-    statements: int
-    facts: int  # true and false ones, each once
-    answered: int
-    right: int
-    wrong: int
-    unreadable: int
-    failed: int
-    standing: int  # facts without a wrong answer so far
-    average_accuracy: Estimate
-    joint_accuracy: Estimate
-    pair_joint_accuracy: Estimate
-    macro_accuracy: Estimate
-    yes_bias: Estimate
-    false_affirmation: Harm
-    false_denial: Harm
-    positive_accuracy: Estimate
-    negative_accuracy: Estimate
-    accuracy_gap: Estimate
-    mkj_accuracy: Estimate
-    chance: Mapping[str, float | None]
-    joint_accuracy_at: tuple[float | None, ...] | None
-    joint_accuracy_ordered: tuple[float | None, ...] | None
-    average_accuracy_ordered: tuple[float | None, ...] | None
-    curves: Curves
-    more: Mapping[str, Estimate | Mapping[str, Estimate | TypeAccuracy | DifficultyFigures]] = field(metadata={"spread": True})
-    error_prone: ErrorProne
-    calibration: Calibration
-    coherence: Coherence
+    # Types of the figures that code reads as attributes. The names of the others are in `MEASURES` alone.
+    statements: ClassVar[int]
+    facts: ClassVar[int]  # true and false ones, each once
+    answered: ClassVar[int]
+    unreadable: ClassVar[int]
+    failed: ClassVar[int]
+    standing: ClassVar[int]  # facts without a wrong answer so far
+    average_accuracy: ClassVar[Estimate]
+    joint_accuracy: ClassVar[Estimate]
+    pair_joint_accuracy: ClassVar[Estimate]
+    positive_accuracy: ClassVar[Estimate]
+    negative_accuracy: ClassVar[Estimate]
+    chance: ClassVar[Mapping[str, float | None]]
+    curves: ClassVar[Mapping[str, tuple[Estimate, ...]]]  # accuracy with 1, 2, … statements a fact
+    by_variant: ClassVar[Estimates]
+    by_polarity: ClassVar[Estimates]
+    by_form: ClassVar[Estimates]
+    by_tail_type: ClassVar[Mapping[str, TypeAccuracy]]
+    by_difficulty: ClassVar[Mapping[str, Mapping[str, Any]]]
+    calibration: ClassVar[Calibration]
+    coherence: ClassVar[Coherence]
 
-    def __getattr__(self, name: str) -> Any:
-        """A figure that is registered and has no field here."""
-        if name not in (more := self.__dict__.get("more", {})):
-            raise AttributeError(name)
-        return more[name]
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in (figures := self.__dict__.get("figures", {})):
+                raise AttributeError(name)
+            return figures[name]
 
     def measure(self, name: str) -> Estimate:
-        """A registered measure of the run."""
-        estimate: Estimate = getattr(self, name)
+        """A registered score of the run."""
+        estimate: Estimate = self.figures[name]
         return estimate
 
 
-FIELDS = {field.name for field in fields(Measures)}
-
-
 def figures_of(measures: Any) -> dict[str, Any]:
-    """All fields of a record by name, with those of `more` in its place; without those that are absent where unknown."""
+    """All fields of a record by name, with a run's figures in their place; without those that are absent where unknown."""
     figures: dict[str, Any] = {}
     for column in fields(measures):
         value = getattr(measures, column.name)
@@ -217,7 +178,7 @@ def _reader(kind: type[Any]) -> TypeAdapter[Any]:
 
 # ------------------------------------------------------------------------------------------------ the registry
 
-Compute = Callable[..., Estimate]  # (records, facts) → the measure with its interval
+Compute = TypeVar("Compute", bound=Callable[..., Any])
 
 # Score that a fair coin is expected to get; where it depends on the run, a function of (records, facts).
 Coin = float | Callable[..., float | None] | None
@@ -225,34 +186,43 @@ Coin = float | Callable[..., float | None] | None
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of a run."""
+    """A figure of a run. Scores have a heading, and are estimates."""
 
-    name: str
+    name: str  # in JSON, and as an attribute of `Measures`
     heading: str  # over its column
     explained: str  # its term in the papers, a colon, and what it counts
     of: str  # what n counts
-    compute: Compute
+    compute: Callable[..., Any]  # (records, facts) → the figure
     coin: Coin  # score of a fair coin, or the function that computes it
     signed: bool  # may be below zero
     always: bool  # shown of every run, whatever scores the run's method shows first
+    kind: Any  # type of the figure, as which a stored report has it
+    derived: bool  # computed from the figures before it by their names, instead of (records, facts)
 
 
-MEASURES: dict[str, Measure] = {}  # every measure by its name
+MEASURES: dict[str, Measure] = {}  # every measure by its name, in the order of reports
 
 
 def measured(
     name: str,
-    heading: str,
-    explained: str,
+    heading: str = "",
+    explained: str = "",
     of: str = "statement",
     coin: Coin = 0.5,
     signed: bool = False,
     always: bool = False,
+    kind: Any = Estimate,
+    derived: bool = False,
 ) -> Callable[[Compute], Compute]:
-    """Registers a measure. It is in reports under its name, with a field in `Measures` or without."""
+    """Registers a measure, which is in reports under its name."""
 
     def register(compute: Compute) -> Compute:
-        MEASURES[name] = Measure(name, heading, explained, of, compute, coin, signed, always)
+        MEASURES[name] = Measure(name, heading, explained, of, compute, coin, signed, always, kind, derived)
         return compute
 
     return register
+
+
+def read_figures(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Every registered figure of a stored report. Raises KeyError and ValidationError where one is missing or wrong."""
+    return {name: _reader(measure.kind).validate_python(record[name]) for name, measure in MEASURES.items()}

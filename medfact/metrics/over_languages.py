@@ -14,7 +14,7 @@ import numpy as np
 
 from medfact.metrics.clusters import Bools, Codes
 from medfact.metrics.comparison import FACT, STATEMENT, Contrast, RunRecords, Values, aligned, family_of
-from medfact.metrics.joint import facts_of
+from medfact.metrics.records import facts_of
 from medfact.metrics.uncertainty import Estimate, mean_interval
 
 

@@ -26,8 +26,8 @@ from medfact.metrics.clusters import (
     tail_entries,
     unsampled_fraction,
 )
-from medfact.metrics.measures import Bin, Calibration
-from medfact.metrics.records import Names, Records
+from medfact.metrics.measures import Bin, Calibration, measured
+from medfact.metrics.records import Facts, Names, Records
 from medfact.metrics.uncertainty import (
     LEVEL,
     NOTHING,
@@ -62,7 +62,8 @@ def bins_of(p: Floats) -> Codes:
 # ------------------------------------------------------------------------------------------------ reliability diagram
 
 
-def calibration(records: Records) -> Calibration:
+@measured("calibration", kind=Calibration)
+def calibration(records: Records, _: Facts | None = None) -> Calibration:
     """Reliability diagram of P(True) in 20 equal bins, and its expected calibration error (ECE) beside that of chance.
 
     A perfectly calibrated model shows an error by chance, too. `ece_floor`: if statements were true independently, each with
@@ -300,13 +301,10 @@ def _chance_errors(errors: Floats, clusters: Clusters) -> Floats:
     return moved * np.sqrt(degrees / randomness.chisquare(degrees, (draws, 1)))
 
 
-_SPLITS = 20
-
-
-def debiased_ece(errors: Floats, sizes: Floats, clusters: Clusters, seed: int = 0) -> float:
+def debiased_ece(errors: Floats, sizes: Floats, clusters: Clusters, seed: int = 0, splits: int = 20) -> float:
     """ECE with signs from one half of the heads and sizes from the other: by chance they agree as often as not.
 
-    If heads share tails, each half is half of the heads with half of the tails. Mean over 20 random splits, each in all ways.
+    If heads share tails, each half is half of the heads with half of the tails. Mean over random splits, each in all ways.
     errors: (facts, bins), sums of p − y. sizes: statements by fact.
     """
     if count_of(clusters.heads) < 2:
@@ -317,7 +315,7 @@ def debiased_ece(errors: Floats, sizes: Floats, clusters: Clusters, seed: int = 
         """Returns (splits, facts): True in the first half."""
         index = np.unique(codes, return_inverse=True)[1]
         count = int(index.max()) + 1
-        return np.asarray(randomness.permuted(np.tile(np.arange(count) < count // 2, (_SPLITS, 1)), axis=1)[:, index])
+        return np.asarray(randomness.permuted(np.tile(np.arange(count) < count // 2, (splits, 1)), axis=1)[:, index])
 
     first, tails = split(clusters.heads), clusters.tails
     halves = [(first, ~first)]

@@ -49,10 +49,11 @@ class Records:
 
     def only(self, rows: Bools) -> Records:
         """The records of some statements; facts must be whole."""
-        columns = {field.name: getattr(self, field.name) for field in fields(self)}
-        taken: dict[str, Any] = {name: None if column is None else column[rows] for name, column in columns.items()}
-        codes = {name: np.unique(taken[name], return_inverse=True)[1] for name in ("fact", "pair", "head", "tail")}
-        return Records(**taken | codes)
+        columns: dict[str, Any] = {
+            field.name: getattr(self, field.name)[rows] for field in fields(self) if getattr(self, field.name) is not None
+        }
+        codes = {name: np.unique(columns[name], return_inverse=True)[1] for name in ("fact", "pair", "head", "tail")}
+        return Records(**columns | codes)
 
     @cached_property
     def digest(self) -> bytes:
@@ -151,6 +152,7 @@ class Records:
 class Facts:
     """One row per fact: its number of statements and of right answers, and whether all of them were answered."""
 
+    records: Records
     total: Codes
     right: Codes
     complete: Bools
@@ -160,10 +162,6 @@ class Facts:
     draw: Codes
     positive: Bools
     clusters: Clusters
-
-    @property
-    def count(self) -> int:
-        return len(self.total)
 
     @property
     def mastered(self) -> Bools:
@@ -176,31 +174,41 @@ class Facts:
         return int(np.bincount(self.pair[of_positive]).max(initial=0))
 
     def joint(self) -> Estimate:
-        done = self.complete
-        return mean_interval(self.mastered[done].astype(float), self.clusters.of(done))
+        """Share of the facts with all their answers that has them right."""
+        return mean_interval(self.mastered[self.complete].astype(float), self.clusters.of(self.complete))
 
-    def joint_at(self) -> list[Estimate]:
-        """Expected joint accuracy with any i of the K statements: mean over facts of C(right, i) / C(K, i), i = 1 … K.
+    @cached_property
+    def curves(self) -> dict[str, tuple[Estimate, ...]]:
+        """Accuracy against the number of statements a fact, over complete facts.
 
-        This is the mean over all K! orders in closed form (PretextTrans, Figure 5). Empty where facts differ in K.
+        Joint accuracy in any order: the mean over facts of C(right, i) / C(K, i) for i = 1 … K, which is the mean over all K!
+        orders in closed form (PretextTrans, Figure 5); () where facts differ in K. Joint and average accuracy with the first,
+        the first two, … variants (TPEval, Figure 6).
         """
-        done = self.complete
-        if not done.any() or len(set(self.total[done])) != 1:
-            return []
-        k = int(self.total[done][0])
-        table = np.array([[math.comb(c, i) / math.comb(k, i) for i in range(1, k + 1)] for c in range(k + 1)])
-        clusters = self.clusters.of(done)
-        return [mean_interval(column, clusters) for column in table[self.right[done]].T]
+        records, whole, clusters = self.records, self.complete, self.clusters.of(self.complete)
+        any_order, joint, average = [], [], []
+        if len(set(self.total[whole])) == 1:
+            k = int(self.total[whole][0])
+            table = np.array([[math.comb(c, i) / math.comb(k, i) for i in range(1, k + 1)] for c in range(k + 1)])
+            any_order = [mean_interval(column, clusters) for column in table[self.right[whole]].T]
+        alive, so_far = np.ones(len(self.total), dtype=bool), np.zeros(len(records.fact), dtype=bool)
+        for key in [key for key in VARIANTS if key in records.variants.names and whole.any()]:
+            rows = whole[records.fact] & records.variants.among([key])
+            alive[records.fact[rows & ~records.right]] = False
+            so_far |= rows
+            joint.append(mean_interval(alive[whole].astype(float), clusters))
+            average.append(records.accuracy(so_far))
+        return {"joint_any_order": tuple(any_order), "joint_ordered": tuple(joint), "average_ordered": tuple(average)}
 
 
 def facts_of(records: Records) -> Facts:
-    count = int(records.fact.max()) + 1 if len(records.fact) else 0
     first = records.first_of_fact
-    total = np.bincount(records.fact, minlength=count)
+    total = np.bincount(records.fact)
     return Facts(
+        records=records,
         total=total,
-        right=np.bincount(records.fact, weights=records.scored & records.right, minlength=count).astype(np.int64),
-        complete=np.bincount(records.fact, weights=records.scored, minlength=count).astype(np.int64) == total,
+        right=np.bincount(records.fact, weights=records.scored & records.right).astype(np.int64),
+        complete=np.bincount(records.fact, weights=records.scored).astype(np.int64) == total,
         pair=records.pair[first],
         head=records.head[first],
         tail=records.tail[first],
@@ -208,6 +216,28 @@ def facts_of(records: Records) -> Facts:
         positive=records.positive[first],
         clusters=records.clusters(first),
     )
+
+
+def pairs_of(facts: Facts) -> tuple[Bools, Bools]:
+    """Per pair: whether it has a negative and every statement of it was answered; and whether all its answers are right."""
+    members = np.bincount(facts.pair)
+    complete, right = (
+        np.bincount(facts.pair, weights=mask) == members for mask in (facts.complete, facts.complete & facts.mastered)
+    )
+    return (members >= 2) & complete, right
+
+
+def tails_of_pairs(facts: Facts, positives: Codes) -> Codes:
+    """(pairs, most facts of a pair): the tails of each pair of these positive facts, −1 where it has fewer."""
+    place = np.full(int(facts.pair.max(initial=-1)) + 1, -1)
+    place[facts.pair[positives]] = np.arange(len(positives))
+    members = np.flatnonzero(place[facts.pair] >= 0)
+    members = members[np.argsort(place[facts.pair[members]], kind="stable")]
+    pair = place[facts.pair[members]]
+    number = np.arange(len(pair)) - np.searchsorted(pair, pair)
+    tails = np.full((len(positives), int(number.max(initial=0)) + 1), -1, dtype=np.int64)
+    tails[pair, number] = facts.tail[members]
+    return tails
 
 
 class Names:

@@ -16,14 +16,13 @@ from medfact.datasets import Held, label_words
 from medfact.facts import Fact
 from medfact.metrics.clusters import Bools, Clusters, Codes, Floats
 from medfact.metrics.records import Records, codes
-from medfact.metrics.uncertainty import NOTHING, Estimate, mean_interval
+from medfact.metrics.uncertainty import Estimate, mean_interval
 from medfact.negatives import JUDGED
 from medfact.results.report import board_of
 from medfact.store import Run, Store
 
 SHOWN = 10  # facts in the list
 
-_CONTRAINDICATED = "contraindicated"  # in the source of a false fact that is a contraindication
 _ADDRESS = re.compile(r"https?://\S+")
 
 
@@ -73,7 +72,7 @@ def danger(records: Records, facts: Mapping[int, Fact], held: Held, draws: int =
     p_sum = np.bincount(number[with_p], weights=records.p_true[with_p], minlength=count)
     is_accepted = affirmed > answers / 2
     judged = [n for n in np.flatnonzero(answers).tolist() if is_judged(facts[n], held)]
-    contraindicated = {n for n in judged if _CONTRAINDICATED in (facts[n].source or "").lower()}
+    contraindicated = {n for n in judged if "contraindicated" in (facts[n].source or "").lower()}
     shrunk = dict(zip(judged, _shrunk(affirmed[judged], answers[judged]).tolist(), strict=True))
     board = [
         Accepted(
@@ -104,8 +103,6 @@ def danger(records: Records, facts: Mapping[int, Fact], held: Held, draws: int =
 
 
 def _share(is_accepted: Bools, facts: Mapping[int, Fact], numbers: Sequence[int]) -> Estimate:
-    if not numbers:
-        return NOTHING
     heads, tails = (codes([getattr(facts[n], name) or "" for n in numbers]) for name in ("head", "tail"))
     return mean_interval(is_accepted[list(numbers)].astype(float), Clusters(heads, tails))
 

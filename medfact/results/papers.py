@@ -236,7 +236,7 @@ def _type_rows(reports: Sequence[Report]) -> Iterator[PaperRow]:
     by_model += [(name, group[0], _mean_types(group)) for name, group in _groups(reports)]
     for model, report, by_type in by_model:
         ranked = error_prone(by_type)
-        labels = {name: f"{side} error-prone" for side in ("most", "least") for name in getattr(ranked, side)}
+        labels = {name: f"{side} error-prone" for side in ("most", "least") for name in ranked[side]}
         others = by_type.keys() - labels.keys()
         labels |= {row["group"]: say("paper.one_of_ten") for row in published("mkj_table2") if row["group"] in others}
         for name, label in labels.items():
@@ -424,7 +424,7 @@ def mean_curves(reports: Iterable[Report], curve: str) -> dict[str, tuple[Estima
     groups, curves = _asked_alike(reports), {}
     for group in groups:
         setting = f", {group[0].method} on {group[0].dataset}" if len(groups) > 1 else ""
-        steps = zip(*(getattr(report.curves, curve) for report in group), strict=False)
+        steps = zip(*(report.curves[curve] for report in group), strict=False)
         curves[f"{_name_of_mean(len(group))}{setting}"] = tuple(filter(None, map(mean_estimate, steps)))
     return {name: points for name, points in curves.items() if points}
 

@@ -23,7 +23,7 @@ from medfact.metrics.comparison import Contrast, RunRecords, contrasts
 from medfact.metrics.diagnosis import BLIND, NO, OPPOSITE, YES, Diagnosis, diagnosis
 from medfact.metrics.dropped import Dropped, dropped
 from medfact.metrics.groupings import COLUMNS, FACT, GROUPINGS, Grouping, categories_key
-from medfact.metrics.measures import FIELDS, MEASURES, read_record
+from medfact.metrics.measures import MEASURES, read_figures, read_record
 from medfact.metrics.pressure import Pressure
 from medfact.metrics.probability import TOO_HIGH, TOO_LOW, Probabilities, probabilities
 from medfact.metrics.records import LIKE, THESE, UNREADABLE, of_these_facts
@@ -32,7 +32,7 @@ from medfact.models import LENGTH, provider_of
 from medfact.results.blocks import CurveLine
 from medfact.results.pressed import pressure_of
 from medfact.results.recall import Evidence, evidence_of
-from medfact.results.withdrawn import WellLabelled, Withdrawn, data_key, well_labelled, withdrawn_of
+from medfact.results.withdrawn import ScoresWithout, Withdrawn, data_key, well_labelled, withdrawn_of
 from medfact.runs.board import Board as Board
 from medfact.runs.board import board_of as board_of
 from medfact.runs.costs import bill_of
@@ -75,7 +75,7 @@ class Report(Measures):
     shots_rephrased: bool | None  # demonstrations are rephrased too; None where statements are not, or without demonstrations
     retrieval: str
     evidence: Evidence | None  # what was retrieved
-    well_labelled: WellLabelled | None  # scores without forms that the paper labels wrongly; None where the run asks none
+    well_labelled: ScoresWithout | None  # scores without forms that the paper labels wrongly; None where the run asks none
     diagnosis: Diagnosis | None  # why facts fail
     self_agreement: SelfAgreement | None
     contrasts: Mapping[str, Contrast]  # differences of two ways of asking, paired by fact
@@ -143,7 +143,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         population=sum(run.population.values()) or None,
         notes=tuple(run.notes),
         **_if_known(run, records, store),
-        **vars(measures) | {"more": _in_groups(run, records, store, measures, later) | dict(measures.more)},
+        figures={**measures.figures, **_in_groups(run, records, store, later)},
     )
 
 
@@ -202,16 +202,13 @@ def subjects_of_run(store: Store, run: str, reads: str) -> Sequence[Any]:
     return tuple(store.answers.facts(run)) if reads == FACT else tuple(item.statement for item in store.answers.asked(run))
 
 
-def _in_groups(run: Run, records: Records, store: Store, measures: Measures, later: Callable[..., Any]) -> dict[str, Any]:
-    """Figures by every grouping, in its order."""
+def _in_groups(run: Run, records: Records, store: Store, later: Callable[..., Any]) -> dict[str, Any]:
+    """Figures by every grouping that reads the facts or the statements of a run."""
 
     def compute(grouping: Grouping) -> Mapping[str, Any]:
-        return grouping.measure_subjects(records, subjects_of_run(store, run.run, grouping.reads))
+        return grouping.measure(records, subjects_of_run(store, run.run, grouping.reads))
 
-    return {
-        grouping.key: measures.more[grouping.key] if grouping.reads in COLUMNS else later(partial(compute, grouping))
-        for grouping in GROUPINGS.values()
-    }
+    return {grouping.key: later(partial(compute, grouping)) for grouping in GROUPINGS.values() if grouping.reads not in COLUMNS}
 
 
 @keep_for_all(64, key=lambda records: (records.digest, categories_key(), *MEASURES, *GROUPINGS))
@@ -278,9 +275,8 @@ def kept_report(store: Store, run: Run) -> Report | None:
     stored = store.answers.figures(run.run)
     if not stored or any(stored.get(name) != value for name, value in _follows_from(run).items()):
         return None
-    added = [*(grouping.key for grouping in GROUPINGS.values()), *(name for name in MEASURES if name not in FIELDS)]
     with suppress(ValidationError, KeyError):  # a plug-in has added a measure since, or changed one
-        return read_record(Report, {**stored["report"], "more": {name: stored["report"][name] for name in added}})
+        return read_record(Report, {**stored["report"], "figures": read_figures(stored["report"])})
     return None
 
 

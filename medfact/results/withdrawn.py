@@ -6,7 +6,7 @@ They are shown beside the recorded figures, which do not change. Withdrawals fol
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from medfact.datasets.bundled import files_key
 from medfact.datasets.withdrawn import TRUE, Withdrawal, withdrawals
 from medfact.errors import Mistake
 from medfact.facts import Fact
+from medfact.metrics.averages import pair_joint
 from medfact.metrics.clusters import Bools
-from medfact.metrics.joint import facts_of, pair_joint
-from medfact.metrics.records import Records
-from medfact.metrics.uncertainty import NOTHING, Estimate
+from medfact.metrics.records import Records, facts_of
+from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import PUBLISHED
 from medfact.prototypes import mislabelled_forms
 from medfact.runs.plan import negative_difficulty_of
@@ -26,21 +26,12 @@ from medfact.store import Plan, Run, Store
 from medfact.words import say
 
 
-@dataclass(frozen=True)
-class Without:
-    """Scores of a run without withdrawn facts and their partners."""
+@dataclass(frozen=True, kw_only=True)
+class ScoresWithout:
+    """Scores of a run without some of its statements. Fewer statements per fact make mastery easier."""
 
-    statements: int  # left out
-    average_accuracy: Estimate
-    joint_accuracy: Estimate
-    pair_joint_accuracy: Estimate
-
-
-@dataclass(frozen=True)
-class WellLabelled:
-    """Scores of a run over statements whose label follows from their fact. Fewer statements per fact make mastery easier."""
-
-    forms: Mapping[str, Mapping[str, str]]  # relation → form that is left out → reason
+    # relation → form that is left out → reason
+    forms: Mapping[str, Mapping[str, str]] | None = field(default=None, metadata={"if_known": True})
     statements: int  # left out
     average_accuracy: Estimate
     joint_accuracy: Estimate
@@ -57,7 +48,7 @@ class Withdrawn:
     false_facts: int
     gone: tuple[Withdrawal, ...]  # true facts that the data set lacks
     doubted: tuple[Withdrawal, ...]  # false facts that it holds true or arguable, or no longer calls false
-    without: Without
+    without: ScoresWithout  # without them and their partners
 
 
 @dataclass(frozen=True)
@@ -90,7 +81,7 @@ def withdrawn_of(run: Run, records: Records, store: Store) -> Withdrawn | None:
         false_facts=len(facts) - positive,
         gone=tuple(row for row in withdrawn.values() if row.asked_as == TRUE),
         doubted=tuple(row for row in withdrawn.values() if row.asked_as != TRUE),
-        without=Without(*_scores_without(records, np.isin(records.pair, pairs))),
+        without=_scores_without(records, np.isin(records.pair, pairs)),
     )
 
 
@@ -116,20 +107,21 @@ def still_held(planned: Plan, run: Run, store: Store) -> tuple[Plan, LeftOut]:
     return replace(planned, statements=statements), LeftOut(left_out, len(planned.statements) - len(statements), run.dataset)
 
 
-def well_labelled(run: Run, records: Records) -> WellLabelled | None:
-    """Returns the scores without forms that the run's sentences label wrongly; None if the run asks no such form."""
+def well_labelled(run: Run, records: Records) -> ScoresWithout | None:
+    """Returns the scores over statements whose label follows from their fact; None if the run asks no others."""
     forms = mislabelled_forms(run.pool_text, records.relations.names)
     wrong = np.zeros(len(records.fact), dtype=bool)
     for relation, reasons in forms.items():
         wrong |= records.relations.among([relation]) & records.variants.among([*reasons])
-    return WellLabelled(forms, *_scores_without(records, wrong)) if wrong.any() else None
+    return replace(_scores_without(records, wrong), forms=forms) if wrong.any() else None
 
 
-def _scores_without(records: Records, left_out: Bools) -> tuple[int, Estimate, Estimate, Estimate]:
-    """Number of statements left out; average, joint and pair joint accuracy of the others."""
-    if left_out.all():
-        return len(left_out), NOTHING, NOTHING, NOTHING
+def _scores_without(records: Records, left_out: Bools) -> ScoresWithout:
     rest = records.only(~left_out)
     facts = facts_of(rest)
-    accuracy = rest.accuracy(np.ones(len(rest.fact), dtype=bool))
-    return int(left_out.sum()), accuracy, facts.joint(), pair_joint(rest, facts)
+    return ScoresWithout(
+        statements=int(left_out.sum()),
+        average_accuracy=rest.accuracy(np.ones(len(rest.fact), dtype=bool)),
+        joint_accuracy=facts.joint(),
+        pair_joint_accuracy=pair_joint(rest, facts),
+    )

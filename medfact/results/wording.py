@@ -432,7 +432,7 @@ def false_on_purpose(reports: Iterable[Report]) -> str:
 def remarks(report: Report) -> list[str]:
     """Remarks on a run beside the notes that it recorded: on its worked examples, its labels and its unchecked facts."""
     remarks = [say("remark.plain_examples")] if report.shots_rephrased is False else []
-    if labelled := report.well_labelled:
+    if (labelled := report.well_labelled) and labelled.forms:
         average, joint, pair = labelled.average_accuracy, labelled.joint_accuracy, labelled.pair_joint_accuracy
         label = say(
             "remark.labels",

@@ -13,9 +13,8 @@ import numpy as np
 from medfact.datasets.sources import has_source
 from medfact.facts import Fact
 from medfact.metrics.clusters import Bools, Floats
-from medfact.metrics.joint import facts_of
 from medfact.metrics.powered import Powered, Reviewed, powered
-from medfact.metrics.records import Records, codes
+from medfact.metrics.records import Records, codes, facts_of
 from medfact.metrics.uncertainty import NOTHING, Estimate
 from medfact.reviews.verdicts import ADJUDICATOR, GAME, RANDOM, Judgement, Opinion, judged, opinions, who
 from medfact.statements import Statement

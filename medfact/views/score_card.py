@@ -117,7 +117,7 @@ def make_score_card(records: Sequence[Run], reports: Sequence[Report], compared:
         tuple(names),
         _description(records, reports),
         tuple(rows),
-        tuple(report.curves.joint_any_order for report in reports),
+        tuple(report.curves["joint_any_order"] for report in reports),
         sentence,
         tuple(remarks),
         f"{date(ended).partition(',')[0]}, medfact {VERSION}",

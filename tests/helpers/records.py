@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from medfact.metrics import FAILED, PENDING, UNREADABLE, Names, Records, codes, measure, probability, record_of
 from medfact.metrics.clusters import Codes, Floats, clustered_variance, variance_by_tail
 from medfact.results.compare import Side, comparison
-from medfact.results.report import report_of
+from medfact.results.report import Report, report_of
 from medfact.statements import IMPLICATIONS
 from medfact.store import Store
 
@@ -28,6 +29,12 @@ def calibration_record(records: Records) -> dict[str, Any]:
 def report_record(store: Store, run: str) -> dict[str, Any]:
     """Returns the report of a run as JSON."""
     return dict(record_of(report_of(store, store.run(run))))
+
+
+def with_figures(report: Report, **changes: Any) -> Report:
+    """Returns the report with other figures, and with other fields."""
+    figures = {name: changes.pop(name) for name in [*changes] if name in report.figures}
+    return replace(report, figures={**report.figures, **figures}, **changes)
 
 
 def comparison_record(sides: list[Side]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from scripted import FAILED, RIGHT, Key, ScriptedModel, answer_run, spread_signs
 from small_facts import write_csv
 
 from medfact.metrics import averages
-from medfact.metrics.measures import ErrorProne, TypeAccuracy
+from medfact.metrics.measures import TypeAccuracy
 from medfact.runs.events import Finished
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -483,18 +483,18 @@ def test_only_types_shown_apart_are_most_or_least_error_prone() -> None:
     """
     six = {"A": (0.95, 0.02), "B": (0.90, 0.04), "C": (0.80, 0.20), "D": (0.70, 0.20), "E": (0.60, 0.10), "F": (0.40, 0.10)}
     types = {name: of_type(*of) for name, of in six.items()}
-    assert averages.error_prone(types) == ErrorProne(("F", "E"), ("A", "B"))
+    assert averages.error_prone(types) == {"most": ("F", "E"), "least": ("A", "B")}
     few = averages.error_prone({**types, "F": of_type(0.40, 0.10, facts=19)})
-    assert few == ErrorProne(("E",), ("A", "B")), "under 20 facts: not ranked; of five types two are on each side"
+    assert few == {"most": ("E",), "least": ("A", "B")}, "under 20 facts: not ranked; of five types two are on each side"
 
 
 def test_a_type_is_on_one_side_alone() -> None:
     """The best of five types is never called error-prone, and one type alone is neither."""
     five = {name: of_type(0.933 - 0.1 * place, 0.01) for place, name in enumerate("ABCDE")}
-    assert averages.error_prone(five) == ErrorProne(("E", "D"), ("A", "B"))
-    assert averages.error_prone({"A": five["A"]}) == ErrorProne((), ())
+    assert averages.error_prone(five) == {"most": ("E", "D"), "least": ("A", "B")}
+    assert averages.error_prone({"A": five["A"]}) == {"most": (), "least": ()}
     alike = {name: of_type(0.8 + place / 100, 0.05) for place, name in enumerate("ABCDE")}
-    assert averages.error_prone(alike) == ErrorProne((), ()), "no order is shown"
+    assert averages.error_prone(alike) == {"most": (), "least": ()}, "no order is shown"
 
 
 # ------------------------------------------------------------------------- nothing to measure

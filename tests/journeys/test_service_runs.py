@@ -14,7 +14,7 @@ import pytest
 from app_builders import jobs as jobs
 from app_builders import no_key as no_key
 from mock_service import Behaviour, MockService, answer_word, content_fault, hashed_share, p_true
-from records import report_record
+from records import report_record, with_figures
 from waiting import wait_until
 
 from medfact.errors import Mistake
@@ -370,7 +370,7 @@ def test_sources_of_p_true_are_never_mixed(facts_file: Path, store: Store) -> No
     assert list(of_one_source(reports)) == [runs[0]]
     assert {trace["name"] for trace in drawn(reports) if trace.get("name")} == {runs[0]}
     nothing = replace(reports[runs[0]].calibration, n=0, bins=())
-    swapped = drawn({"unasked": replace(reports[runs[0]], calibration=nothing), **reports})
+    swapped = drawn({"unasked": with_figures(reports[runs[0]], calibration=nothing), **reports})
     colours = {trace["line"]["color"] for trace in swapped if trace.get("name")}
     assert colours == {COLOURS[1]}, "a model has the same colour in every figure"
 

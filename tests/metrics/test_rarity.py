@@ -30,10 +30,20 @@ from medfact.datasets.isolated import read_frequencies_isolated
 from medfact.errors import FactsError, Mistake, ReferenceDown
 from medfact.facts import Fact, name_key
 from medfact.metrics import record_of
-from medfact.metrics.rarity import NO_LINE, line, log_frequency
+from medfact.metrics.uncertainty import NOTHING
 from medfact.references import PubMed
 from medfact.results import plots
-from medfact.results.rarity import FactPoint, Rarity, _by_together, couples_of, names_of, rarity_of
+from medfact.results.rarity import (
+    FactPoint,
+    FittedLine,
+    Rarity,
+    _by_together,
+    couples_of,
+    line,
+    log_frequency,
+    names_of,
+    rarity_of,
+)
 from medfact.results.text import rarity_text
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -109,7 +119,7 @@ def test_no_line_without_something_to_fit() -> None:
     assert (few.slope.value, few.slope.n, few.band) == (None, 4, ())  # two frequencies
     one_head = line(floats(1, 2, 3, 4), floats(0, 1, 0, 1), codes(0, 0, 0, 0), codes(0, 1, 2, 3))
     assert one_head.slope.value is None
-    assert line(floats(), floats(), codes(), codes()) == NO_LINE
+    assert line(floats(), floats(), codes(), codes()) == FittedLine(NOTHING, NOTHING, ())
 
 
 def test_where_all_is_right_there_is_no_interval() -> None:

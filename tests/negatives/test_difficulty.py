@@ -236,6 +236,7 @@ def test_figures_by_difficulty() -> None:
     )
     made = measure(records).by_difficulty
     assert list(made) == [NEAR, FAR]
-    assert (made[NEAR].negatives, made[NEAR].average_accuracy.value, made[NEAR].negative_accuracy.value) == (1, 0.5, 0.0)
-    assert (made[NEAR].joint_accuracy.value, made[NEAR].pair_joint_accuracy.value) == (0.5, 0.0)
-    assert (made[FAR].average_accuracy.value, made[FAR].pair_joint_accuracy.value) == (1.0, 1.0)
+    near, far = made[NEAR], made[FAR]
+    assert (near["negatives"], near["average_accuracy"].value, near["negative_accuracy"].value) == (1, 0.5, 0.0)
+    assert (near["joint_accuracy"].value, near["pair_joint_accuracy"].value) == (0.5, 0.0)
+    assert (far["average_accuracy"].value, far["pair_joint_accuracy"].value) == (1.0, 1.0)

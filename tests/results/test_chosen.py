@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from recorded import complete_run
+from records import with_figures
 from small_facts import StubModel
 
 from medfact.metrics.comparison import Contrast
@@ -62,8 +63,8 @@ def test_a_run_without_a_choice_has_no_such_block(report: Report) -> None:
 
 def test_a_choice_stands_beside_the_same_model_without_it(report: Report) -> None:
     """In English 50 % of 32 statements, in Spanish 45 % of 32; another model in English says nothing of this one."""
-    spanish = replace(report, chosen={"language": "In Spanish"}, average_accuracy=Estimate(0.45, 0.4, 0.5, 32))
-    other = replace(report, model="other", average_accuracy=Estimate(0.9, 0.8, 1.0, 32))
+    spanish = with_figures(report, chosen={"language": "In Spanish"}, average_accuracy=Estimate(0.45, 0.4, 0.5, 32))
+    other = with_figures(report, model="other", average_accuracy=Estimate(0.9, 0.8, 1.0, 32))
     first, *_ = sections(other=other, one=report, two=spanish)
     assert first.title == "What was chosen"
     (table,) = first.blocks
@@ -100,7 +101,7 @@ def test_a_push_stands_beside_asking_again(report: Report) -> None:
 
 def falls(report: Report, *shares: float) -> Report:
     points = tuple(Estimate(share, share / 2, share, 24) for share in shares)
-    return replace(report, curves=replace(report.curves, joint_any_order=points))
+    return with_figures(report, curves={**report.curves, "joint_any_order": points})
 
 
 def test_the_falling_line_is_the_first_figure_once_a_run_has_ended(report: Report) -> None:

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from records import with_figures
 from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.metrics.groupings import GROUPINGS
@@ -44,10 +44,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
     list(answer(run, store, load=StubModel(reply).load))  # type: ignore[arg-type]
     return report_of(store, store.run(run))
-
-
-def with_figures(report: Report, **figures: Any) -> Report:
-    return replace(report, more={**report.more, **figures})
 
 
 def of_relations(reports: Mapping[str, Report]) -> str:
@@ -147,7 +143,7 @@ def test_the_points_of_coherence_are_few_however_many_couples(report: Report) ->
     assert (one.p_true, one.p_negated) == (pytest.approx(0.825), pytest.approx(0.325))
     assert one.n == report.coherence.n
     every = tuple(Couples((i + 0.5) / 20, (j + 0.5) / 20, 10_000) for i in range(20) for j in range(20))
-    full = replace(report, coherence=replace(report.coherence, couples=every))
+    full = with_figures(report, coherence=replace(report.coherence, couples=every))
     made = SECTIONS["coherence"].make(Figures({"m": full}))
     assert len(json.dumps(plot_of(made.figures[0]))) < 50_000
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from recorded import complete_run
+from records import with_figures
 from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.metrics.uncertainty import Estimate
@@ -101,7 +102,7 @@ def test_a_dot_without_a_bar_is_explained_and_the_coin_has_a_strip_of_its_own() 
 def curve(report: Report, model: str, **changes: object) -> Report:
     """The report as if of another model, right on 3/4 of 24 facts with one statement, and on 1/4 with two."""
     points = (Estimate(0.75, 0.6, 0.9, 24), Estimate(0.25, 0.1, 0.4, 24))
-    return replace(report, model=model, curves=replace(report.curves, joint_any_order=points), **changes)  # type: ignore[arg-type]
+    return with_figures(report, model=model, curves={**report.curves, "joint_any_order": points}, **changes)
 
 
 def traces(reports: dict[str, Report]) -> list[dict[str, Any]]:
@@ -114,7 +115,7 @@ def test_the_mean_over_models_is_a_curve_of_its_own(report: Report) -> None:
     does not count, nor does a model with other demonstrations."""
     one, coin = curve(report, "one"), curve(report, "baseline:random")
     points = (Estimate(0.25, 0.2, 0.3, 24), Estimate(0.25, 0.1, 0.4, 24))
-    other = replace(one, model="other", curves=replace(one.curves, joint_any_order=points))
+    other = with_figures(one, model="other", curves={**one.curves, "joint_any_order": points})
     shots = curve(report, "third", shots=5)
     drawn = traces({"1": one, "2": other, "3": coin, "4": shots})
     assert [line["name"] for line in drawn] == ["a coin", "1", "2", "3", "4", "mean of 2 models"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from recorded import complete_run
+from records import with_figures
 from small_facts import StubModel
 
 from medfact.results.live import Live, Version
@@ -136,6 +137,6 @@ def test_what_waits_to_be_taken_up_again(ended: Run, states: list[str], begins: 
 def test_what_a_run_waits_for_at_its_beginning(model: str, said: str, ended: Run, store: Store) -> None:
     job = Snapshot(1, RUNNING, None, total=16, done=0, rate=None, seconds_left=None)
     asked = live(store, ended)
-    nothing = replace(asked.report, answered=0)
+    nothing = with_figures(asked.report, answered=0)
     begun = replace(asked, run=replace(ended, model=model, state=RUNNING), job=job, report=nothing)
     assert said in progress.progress_of("m", begun).text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from html import escape, unescape
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,7 @@ def test_a_measure_is_shown_wherever_scores_are(
     rows = notebook.frame().set_index("figure")
     assert rows.loc["denied_accuracy", "n"] == n
     again = open_run(run, store.url).report().reports[0]
-    assert again.more["denied_accuracy"].n == n, "a report that was kept has it too"
+    assert again.measure("denied_accuracy").n == n, "a report that was kept has it too"
 
 
 @pytest.fixture
@@ -127,9 +127,41 @@ def test_a_coin_may_depend_on_the_run(
 
 
 def test_a_report_that_was_kept_before_a_measure_is_made_anew(run: str, store: Store, request: pytest.FixtureRequest) -> None:
-    assert "denied_accuracy" not in open_run(run, store.url).report().reports[0].more
+    assert "denied_accuracy" not in open_run(run, store.url).report().reports[0].figures
     request.getfixturevalue("measure")
-    assert open_run(run, store.url).report().reports[0].more["denied_accuracy"].value == 0.5
+    assert open_run(run, store.url).report().reports[0].measure("denied_accuracy").value == 0.5
+
+
+@pytest.fixture
+def by_truth() -> Iterator[None]:
+    """A table of right answers, and a figure that follows from it, registered as the average is."""
+
+    @measured("by_truth", kind=Mapping[str, Estimate])
+    def table(records: Records, _: Facts) -> dict[str, Estimate]:
+        return {"true": records.accuracy(records.positive), "false": records.accuracy(~records.positive)}
+
+    @measured("truths", kind=tuple[str, ...], derived=True)
+    def truths(figures: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(figures["by_truth"])
+
+    yield
+    del MEASURES["by_truth"], MEASURES["truths"]
+
+
+def test_a_table_is_registered_as_the_average_is(by_truth: None, run: str, store: Store, medfact: Callable[..., Any]) -> None:
+    printed = json.loads(medfact("report", run, "--json", "--db", store.url).out)
+    assert (printed["by_truth"]["true"], printed["by_truth"]["false"]) == (
+        printed["positive_accuracy"],
+        printed["negative_accuracy"],
+    )
+    assert printed["truths"] == ["true", "false"]
+    computed, stored = (open_run(run, store.url).report() for _ in range(2))
+    report = stored.reports[0]
+    assert report.figures["by_truth"] == {"true": report.positive_accuracy, "false": report.negative_accuracy}
+    assert report.figures == computed.reports[0].figures, "read back with its types"
+    assert set(report.figures) == set(MEASURES), "nothing is in a report that is not registered"
+    rows = stored.frame()
+    assert set(rows[rows.group == "by_truth"]["name"]) == {"true", "false"}
 
 
 def statement_length(statement: Statement) -> str:
@@ -148,7 +180,7 @@ def groups(request: pytest.FixtureRequest) -> Iterator[Grouping]:
     else:
         grouping("length", "ending of the <i>name")(name_ending)
     yield GROUPINGS["length"]
-    del GROUPINGS["length"]
+    del GROUPINGS["length"], MEASURES["by_length"]
 
 
 def test_a_grouping_is_shown_wherever_results_are(

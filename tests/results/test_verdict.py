@@ -22,6 +22,7 @@ import pytest
 from asked_updates import OWNER, fetch_fragments
 from asked_updates import services as services
 from recorded import complete_run
+from records import with_figures
 from scripted_minds import run_mind
 
 from medfact.metrics.comparison import Contrast
@@ -216,19 +217,19 @@ def test_a_rule_has_no_failing_and_is_beside_no_rule(reports: Reports, store: St
 def test_rules_follow_the_facts_of_the_run(reports: Reports) -> None:
     """Of 60 true and 180 false facts “true unless denied” masters a quarter; of true facts alone, all."""
     report = reports("calibrated 80")
-    three = replace(report, negative_accuracy=report.negative_accuracy._replace(n=1440), words_alone=None)
+    three = with_figures(report, negative_accuracy=report.negative_accuracy._replace(n=1440), words_alone=None)
     assert "Without medical knowledge, “true unless denied” masters 25% of facts and no pair: both are above that" in verdict(
         {"m": three, "n": three}
     )
-    alone = replace(report, negative_accuracy=Estimate(None, None, None, 0), words_alone=None)
+    alone = with_figures(report, negative_accuracy=Estimate(None, None, None, 0), words_alone=None)
     assert "“true unless denied” masters 100% of facts: it is below that." in verdict({"m": alone})
-    assert rules_of(replace(report, positive_accuracy=Estimate(None, None, None, 0), words_alone=None)) == {}
+    assert rules_of(with_figures(report, positive_accuracy=Estimate(None, None, None, 0), words_alone=None)) == {}
     assert rules_of(replace(report, pool="medfact-es", words_alone=None)) == {}, "its rule reads English denials"
 
 
 def test_labels_that_are_mostly_false_have_another_chance(reports: Reports) -> None:
     """With three false facts a true one, asked in one affirmed statement each, “false” is right on 75 %."""
-    report = replace(reports("calibrated 80"), false_statements=720, average_accuracy=Estimate(0.75, 0.7, 0.8, 960))
+    report = with_figures(reports("calibrated 80"), false_statements=720, average_accuracy=Estimate(0.75, 0.7, 0.8, 960))
     assert "m is no better than always saying “false” (75.0%), right on 75.0% (70 to 80) of statements." in verdict(
         {"m": report}
     )

@@ -16,6 +16,7 @@ from asked_updates import services as services
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from recorded import complete_run
+from records import with_figures
 from waiting import HANG_SECONDS, wait_for_run, wait_until
 
 from medfact.concurrency import HEAD_START_SECONDS
@@ -248,7 +249,7 @@ def test_a_run_whose_failed_calls_are_asked_again_goes_on(services: Services, ru
         pass
     whole = services.reports.live(run)
     waiting = Snapshot(1, WAITING, None, 640, 637, None, None)
-    failed = replace(whole, job=waiting, report=replace(whole.report, failed=3))
+    failed = replace(whole, job=waiting, report=with_figures(whole.report, failed=3))
     assert (whole.state, failed.state) == (COMPLETE, WAITING)
     assert services.reports.next_look(whole) is None
     assert services.reports.next_look(failed) is not None

@@ -301,7 +301,7 @@ def categories(figures: Figures, grouping: Grouping) -> Section | None:
     return Section("Right answers by kind of finding", (Note(lines=(say("groups.categories"),), quiet=True), table))
 
 
-# Figure of `DifficultyFigures`, its heading, and its unit.
+# Figure by difficulty, its heading, and its unit.
 OF_DIFFICULTY = (
     ("negative_accuracy", "right answers about the false partner", "statement"),
     ("pair_joint_accuracy", "true fact and its false twin both mastered", "pair"),
@@ -319,7 +319,7 @@ def difficulty(figures: Figures, grouping: Grouping) -> Section | None:
     def cell(name: str, figure: str, thing: str, report: Report) -> Cell:
         if name not in report.by_difficulty:
             return ABSENT
-        estimate: Estimate = getattr(report.by_difficulty[name], figure)
+        estimate: Estimate = report.by_difficulty[name][figure]
         return Cell(estimate, in_draws(estimate.n, thing, report))
 
     rows = tuple(

@@ -105,7 +105,7 @@ def _score_row(score: Score, reports: Mapping[str, Report], measured: Sequence[R
 @section("falling line", 5, tab="summary", where=NOT_IN_A_PAPER)
 def falling_line(figures: Figures) -> Section | None:
     """Facts still right after one way of asking, two, … all, a line a model, once the runs have ended."""
-    reports = {name: report for name, report in figures.reports.items() if len(report.curves.joint_any_order) > 1}
+    reports = {name: report for name, report in figures.reports.items() if len(report.curves["joint_any_order"]) > 1}
     if not reports or any(report.state in GOING for report in reports.values()):
         return None
     curve = by_statements("falling-line", "", reports, "joint_any_order", with_means=False)
@@ -119,7 +119,7 @@ def by_statements(name: str, before: str, reports: Mapping[str, Report], curve: 
     curve: `joint_any_order` (PretextTrans, Figure 5), `joint_ordered` or `average_ordered` (TPEval, Figure 6).
     """
     means = mean_curves(reports.values(), curve) if with_means else {}
-    points: dict[str, Sequence[Estimate]] = {model: getattr(report.curves, curve) for model, report in reports.items()}
+    points: dict[str, Sequence[Estimate]] = {model: report.curves[curve] for model, report in reports.items()}
     lines = {
         model: tuple((step, point) for step, point in enumerate(line, 1) if point.value is not None)
         for model, line in (points | means).items()

@@ -11,17 +11,11 @@ from medfact.results.sections.answers import NOT_IN_A_PAPER, share_of
 from medfact.results.sections.registry import NOTEBOOK, Figures, section
 from medfact.results.withdrawn import Withdrawn
 from medfact.results.wording import counted, in_draws, share
-from medfact.words import say
+from medfact.words import say, sayings
 
 MAX_LISTED = 10  # facts of each list; the report as JSON has all
 
-# Figure → its title, and the unit that it is a share of
-_FIGURES = {
-    "affirmed": ("facts that were true once and are affirmed now", "fact"),
-    "statements": ("their affirmed statements that are called true", "statement"),
-    "denials": ("their denied statements that are called true, as they are", "statement"),
-    "holding": ("facts that hold and are affirmed", "fact"),
-}
+_UNITS = {"affirmed": "fact", "statements": "statement", "denials": "statement", "holding": "fact"}  # of each figure
 
 
 @section("withdrawn facts", 5, tab="summary", where=NOT_IN_A_PAPER - {NOTEBOOK})
@@ -85,11 +79,11 @@ def what_was_true(figures: Figures) -> Section | None:
     affirmed = reports[name].affirmed
     shares = Shares(
         name="what-was-true",
-        label="what is called true of facts that were true once, and of facts that hold",
+        label=say("dropped.label"),
         heading="called true",
         rows=tuple(
-            Row(title, {run: share_of(getattr(dropped, figure), unit) for run, dropped in reports.items()})
-            for figure, (title, unit) in _FIGURES.items()
+            Row(title, {run: share_of(getattr(dropped, figure), _UNITS[figure]) for run, dropped in reports.items()})
+            for figure, title in sayings("dropped.figure").items()
         ),
         finding=say("was_true.finding", run=name, share=share(affirmed), facts=counted(affirmed.n, "fact")),
         axis="called true, %",
