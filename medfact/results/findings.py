@@ -31,9 +31,8 @@ def of_ways(reports: Reports) -> str:
         ways = {VARIANTS[key].plain: accuracy for key, accuracy in report.by_variant.items()}
         # half of the error is for the pairs of ways, half for what denial does to all of them
         polarities = {POLARITY[key]: accuracy for key, accuracy in report.by_polarity.items()}
-        texts[name] = _apart(ways, "when asked", 2 * _pairs(ways)) or _apart(polarities, "when", 2)
-        if len(ways) == 1:
-            texts[name] = say("findings.one_way", share=share(report.average_accuracy))
+        largest = _apart(ways, "when asked", 2 * _pairs(ways)) or _apart(polarities, "when", 2)
+        texts[name] = say("findings.one_way", share=share(report.average_accuracy)) if len(ways) == 1 else largest
     return _title_of_groups(texts, GROUPINGS["variant"])
 
 
@@ -55,9 +54,8 @@ def of_types(reports: Reports, grouping: Grouping) -> str:
 
 
 def _title_of_groups(texts: Mapping[str, str], grouping: Grouping) -> str:
-    known = "answered" if grouping.reads in (VARIANT, STATEMENT) else "known"
-    none = say("groups.none", title=grouping.title, known=known)
-    return _title(texts, none, say("groups.some", title=grouping.title))
+    verb = "answered" if grouping.reads in (VARIANT, STATEMENT) else "known"
+    return _title(texts, say("groups.none", title=grouping.title, known=verb), say("groups.some", title=grouping.title))
 
 
 def of_diagnoses(reports: Reports) -> str:
@@ -66,8 +64,8 @@ def of_diagnoses(reports: Reports) -> str:
     for name, report in reports.items():
         if report.diagnosis:
             first = report.stands_out or ""
-            failing = STANDS_OUT[first][2].format(it="it", of=share_of_failing(report)) if first in STANDS_OUT else ""
-            texts[name] = failing or DEFECTS.get(first, "")
+            slots = {"it": "it", "of": share_of_failing(report) if first in STANDS_OUT else ""}
+            texts[name] = say(f"verdict.{first}.one", **slots) if first in STANDS_OUT else DEFECTS.get(first, "")
     return _title(texts, nothing_stands_out(reports.values()), say("findings.some_failing"))
 
 
@@ -75,8 +73,7 @@ def of_calibration(reports: Reports) -> str:
     """Title of how far probabilities are off."""
     off = {name: report.probabilities.off if report.probabilities else None for name, report in reports.items()}
     texts = {name: DEFECTS[error.defect] if error and error.defect else "" for name, error in off.items()}
-    known = [error for error in off.values() if error]
-    is_open = bool(known) and all(error.shift.low is None for error in known)
+    is_open = any(off.values()) and all(error.shift.low is None for error in off.values() if error)
     return _title(texts, say(f"findings.calibration_{'open' if is_open else 'none'}"), say("findings.calibration_some"))
 
 
@@ -87,8 +84,8 @@ def of_sureness(reports: Reports) -> str:
         if report.probabilities:
             every, *_, sure = report.probabilities.overall.selective
             more, less = is_above(sure.accuracy, every.accuracy, 1), is_above(every.accuracy, sure.accuracy, 1)
-            how = "more" if more else "less"
-            texts[name] = say("findings.sure", share=percent(sure.coverage), how=how) if more or less else ""
+            sentence = say("findings.sure", share=percent(sure.coverage), how="more" if more else "less")
+            texts[name] = sentence if more or less else ""
     return _title(texts, say("findings.sure_none"), say("findings.sure_some"))
 
 
@@ -99,8 +96,7 @@ def of_coherence(reports: Reports) -> str:
         agrees = report.self_agreement and report.self_agreement.by_implication.get(NEGATION)
         if agrees and agrees.share.value is not None:
             value, low, high = (None if end is None else 1 - end for end in agrees.share[:3])
-            same = Estimate(value, high, low, agrees.share.n)
-            texts[name] = say("findings.same_answer", share=share(same))
+            texts[name] = say("findings.same_answer", share=share(Estimate(value, high, low, agrees.share.n)))
     if len(texts) > MOST_NAMED:
         gaps = [100 * (report.coherence.probability_gap or 0.0) for report in reports.values() if report.coherence.couples]
         return say("findings.gaps", least=f"{min(gaps):.0f}", most=f"{max(gaps):.0f}")
@@ -111,33 +107,29 @@ def of_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
     """Title of paired differences in some accuracies: those that are shown, mastery first; else that none is."""
     significant = sorted((pair for pair in pairs if pair.is_shown), key=lambda pair: pair.metric != MASTERY)
     if not significant:
-        *others, last = [SCORED[name] for name in SCORED if any(pair.metric == name and pair.n for pair in pairs)] or [""]
-        return say("findings.no_difference", score=" or ".join(filter(None, [", ".join(others), last])))
+        scores = [SCORED[name] for name in SCORED if any(pair.metric == name and pair.n for pair in pairs)]
+        return say("findings.no_difference", score=" or ".join(filter(None, [", ".join(scores[:-1]), *scores[-1:]])))
     first, rest = significant[: MOST_NAMED - 1], significant[MOST_NAMED - 1 :]
-    texts = [_difference(pair, names) for pair in first]
-    if first[0].metric != MASTERY and any(pair.metric == MASTERY for pair in pairs):
-        texts.insert(0, say("findings.no_difference", score=SCORED[MASTERY]))
-    if rest:
-        scores = " and ".join(dict.fromkeys(SCORED[pair.metric] for pair in rest))
-        texts.append(say("findings.another" if len(rest) == 1 else "findings.more", n=len(rest), scores=scores))
-    return "; ".join(texts)
+    has_other_mastery = first[0].metric != MASTERY and any(pair.metric == MASTERY for pair in pairs)
+    texts = [say("findings.no_difference", score=SCORED[MASTERY])] if has_other_mastery else []
+    texts += [_difference(pair, names) for pair in first]
+    scores = [*dict.fromkeys(SCORED[pair.metric] for pair in rest)]
+    more = say("findings.another" if len(rest) == 1 else "findings.more", n=len(rest), scores=" and ".join(scores))
+    return "; ".join([*texts, more] if rest else texts)
 
 
 def _difference(pair: Pair, names: Mapping[str, str]) -> str:
-    value, low, high = pair.value or 0.0, pair.low_all or 0.0, pair.high_all or 0.0
-    higher, lower, ends = (pair.a, pair.b, (low, high)) if value > 0 else (pair.b, pair.a, (-high, -low))
-    bounds = " to ".join(f"{100 * end:.1f}" for end in ends)
-    points_more, score = f"{100 * abs(value):.1f}", SCORED[pair.metric]
-    return say("findings.difference", a=names[higher], b=names[lower], points=points_more, score=score, bounds=bounds)
+    pair = pair if (pair.value or 0.0) > 0 else pair.turned()
+    bounds = " to ".join(f"{100 * (end or 0.0) + 0.0:.1f}" for end in (pair.low_all, pair.high_all))
+    slots = {"a": names[pair.a], "b": names[pair.b], "score": SCORED[pair.metric], "bounds": bounds}
+    return say("findings.difference", points=f"{100 * (pair.value or 0.0):.1f}", **slots)
 
 
 def of_rarity(name: str, view: Rarity) -> str:
     """Title of right answers by frequency of the tail's name."""
     slope = view.by_tail.line.slope
-    if slope.value is None or slope.low is None or slope.high is None:
-        return say("findings.rarity_open", run=name)
-    if slope.low <= 0 <= slope.high:
-        return say("findings.rarity_none", run=name)
+    if slope.value is None or slope.low is None or slope.high is None or slope.low <= 0 <= slope.high:
+        return say("findings.rarity_open" if None in slope[:3] else "findings.rarity_none", run=name)
     value, low, high = points(slope.value), points(slope.low), points(slope.high)
     return say("findings.rarity", run=name, how="more" if slope.value > 0 else "less", points=value, low=low, high=high)
 
@@ -154,18 +146,12 @@ def _apart(shares: Mapping[str, Estimate], by: str, family: int = 0) -> str:
 
     by: words before a group's name. family: number of pairs that are compared; 0 for all pairs of these shares.
     """
-    known = {
-        name: share
-        for name, share in shares.items()
-        if share.value is not None and share.low is not None and share.high is not None
-    }
-    if len(known) < 2:
+    measured = {name: share for name, share in shares.items() if None not in share[:3]}
+    most = max(measured, key=lambda name: measured[name].value or 0.0, default="")
+    least = min(measured, key=lambda name: measured[name].value or 0.0, default="")
+    if len(measured) < 2 or not is_above(measured[most], measured[least], family or _pairs(measured)):
         return ""
-    most = max(known, key=lambda name: known[name].value or 0.0)
-    least = min(known, key=lambda name: known[name].value or 0.0)
-    if not is_above(known[most], known[least], family or _pairs(known)):
-        return ""
-    high, low = percent(known[most].value), percent(known[least].value)
+    high, low = percent(measured[most].value), percent(measured[least].value)
     return say("groups.apart", by=by, high=high, most=most, low=low, least=least)
 
 
@@ -174,9 +160,8 @@ def _title(texts: Mapping[str, str], none: str, some: str) -> str:
     some: that where too many do to name them.
     """
     telling = {name: text for name, text in texts.items() if text}
-    if not telling:
-        return f"{none[:1].upper()}{none[1:]}"
-    if len(texts) > MOST_NAMED:
-        return say("findings.in_some_runs", n=len(telling), runs=len(texts), finding=some)
+    if not telling or len(texts) > MOST_NAMED:
+        in_some = say("findings.in_some_runs", n=len(telling), runs=len(texts), finding=some)
+        return in_some if telling else f"{none[:1].upper()}{none[1:]}"
     rest = ", ".join(name for name in texts if name not in telling)
     return "; ".join([*(f"{name}: {text}" for name, text in telling.items()), *([f"{rest}: {none}"] if rest else [])])

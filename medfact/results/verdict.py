@@ -12,7 +12,7 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
 from medfact.models.baseline import UNLESS_DENIED
 from medfact.models.words_alone import EMBEDDING
-from medfact.results.compare import MASTERY, Change, Pair, difference
+from medfact.results.compare import MASTERY, Change, Pair
 from medfact.results.findings import Reports, of_differences
 from medfact.results.languages import InLanguages, title
 from medfact.results.pressed import loss_in_words
@@ -30,10 +30,10 @@ from medfact.results.wording import (
     share_of_failing,
     signed_share,
 )
-from medfact.words import say, sayings
+from medfact.words import say
 
+# Clause about one model, with {it} for its name and {of} for a figure; the clause about several models; and the figure
 Clause = tuple[str, str, str]
-"""Clause about one model, with {it} for its name and {of} for a figure; the clause about several models; and the figure."""
 
 
 def verdict(
@@ -60,17 +60,16 @@ def verdict(
     if first == MASTERY:
         sentences.append(_mastery({"it": next(iter(ranked.values()))} if sentences and len(ranked) == 1 else ranked))
         sentences += _differences(ranked, pairs)
-        if sides := "; ".join(_merge(ranked, _compare_with_rules)):
-            rules = dict.fromkeys(text for report in ranked.values() for text in _rule_scores(report))
-            sentences.append(say("rules.sentence", rules=", ".join(rules), sides=sides))
+        rules = ", ".join(dict.fromkeys(text for report in ranked.values() for text in _rule_scores(report)))
+        sides = "; ".join(_merge(ranked, _compare_with_rules))
+        sentences += [say("rules.sentence", rules=rules, sides=sides)] if sides else []
     else:
         for name, report in ranked.items():
             scores = (f"{measure.heading} {measure.of_report(report)}" for measure in map(score, first_scores([report])))
             sentences.append(f"{name}: {'; '.join(scores)}")
         sentences += _differences(ranked, [pair for pair in pairs if pair.metric == "average_accuracy"])
-    defects = {
-        good.off.defect for report in ranked.values() if report.stands_out not in STANDS_OUT and (good := report.probabilities)
-    }
+    others = [report.probabilities for report in ranked.values() if report.stands_out not in STANDS_OUT]
+    defects = {probabilities.off.defect for probabilities in others if probabilities}
     sentences += filter(None, ["; ".join(_merge(ranked, lambda report: _failings(report, defects)))])
     sentences += _merge(ranked, lambda report: _conditions(report, changes, languages))
     return " ".join(f"{text if text.startswith(tuple(ranked)) else text[:1].upper() + text[1:]}." for text in sentences)
@@ -82,11 +81,12 @@ def rules_of(report: Report) -> dict[str, Mapping[str, float]]:
     "True unless denied" is right on all statements of true facts and on none of false facts, if statements are negated in
     English.
     """
-    true, false, words = report.positive_accuracy.n, report.negative_accuracy.n, report.words_alone
+    true, false = report.positive_accuracy.n, report.negative_accuracy.n
     has_negations = true and "dn" in report.by_variant and not pool_language(report.pool)
     unless_denied = dict.fromkeys((MASTERY, "average_accuracy"), true / max(true + false, 1))
     unless_denied |= {"pair_joint_accuracy": 0.0} if false else {}
-    return {**({UNLESS_DENIED: unless_denied} if has_negations else {}), **({EMBEDDING: words} if words else {})}
+    rules = {UNLESS_DENIED: unless_denied if has_negations else None, EMBEDDING: report.words_alone}
+    return {rule: scores for rule, scores in rules.items() if scores}
 
 
 def _merge(ranked: Reports, clauses_of: Callable[[Report], Iterable[Clause]], alone: str = "it") -> Iterator[str]:
@@ -125,60 +125,55 @@ def _compare_with_chance(report: Report) -> Iterator[Clause]:
         excess = (average.value or 0.0) + unreadable / 2 - chance
         result = "worse" if average.high + unreadable / 2 < chance else "same" if excess < 0.05 else "open"
         constant = say("constant_answer", word="false" if false > 0.5 else "true", share=percent(chance))
-        yield _clause(
-            "chance_unreadable" if unreadable >= 0.05 else "chance",
-            f"{percent(average.value)} ({_bounds(average)})",
-            than=f"{sayings('against_chance')[result]} {'a coin' if chance < 0.505 else constant}",
-        )
+        than = f"{say(f'against_chance.{result}')} {'a coin' if chance < 0.505 else constant}"
+        name = "chance_unreadable" if unreadable >= 0.05 else "chance"
+        yield _clause(name, f"{percent(average.value)} ({_bounds(average)})", than=than)
     if unreadable >= 0.05:
         yield _clause("unreadable", percent(unreadable))
 
 
 def _compare_with_rules(report: Report) -> Iterator[Clause]:
     """Yields a clause on whether mastery is above or below that of rules without medical knowledge."""
-    mastery, scores, sides = report.joint_accuracy, rules_of(report), dict[str, list[str]]()
+    mastery, sides = report.joint_accuracy, dict[str, list[str]]()
     if provider_of(report.model).is_rule or mastery.low is None or mastery.high is None:
         return
-    for rule, by_measure in scores.items():
-        side = "below" if mastery.high < by_measure[MASTERY] else "above" if mastery.low > by_measure[MASTERY] else "open"
-        sides.setdefault(sayings("rules")[side], []).append(f"“{model_name(rule)}”")
-    these = "these" if len(scores) > 1 else "that"
+    for rule, scores in rules_of(report).items():
+        side = "below" if mastery.high < scores[MASTERY] else "above" if mastery.low > scores[MASTERY] else "open"
+        sides.setdefault(say(f"against_rules.{side}"), []).append(f"“{model_name(rule)}”")
+    these = {side: listed(rules) if len(sides) > 1 else "these" if len(rules) > 1 else "that" for side, rules in sides.items()}
     if sides:
-        yield _clause(
-            "rules", sides=" and ".join(f"{side} {listed(rules) if len(sides) > 1 else these}" for side, rules in sides.items())
-        )
+        yield _clause("rules", sides=" and ".join(map(" ".join, these.items())))
 
 
 def _rule_scores(report: Report) -> Iterator[str]:
     """Yields the scores of rules without medical knowledge; only the first states the verb and what is counted."""
-    masters, of_facts, of_pairs = "masters ", " of facts", " of pairs"
-    for rule, scores in rules_of(report).items():
+    for index, (rule, scores) in enumerate(rules_of(report).items()):
+        masters, of_facts, of_pairs = ("", "", "") if index else ("masters ", " of facts", " of pairs")
         share = scores.get("pair_joint_accuracy")
         pairs = "" if share is None else f" and {100 * share:.0f}%{of_pairs}" if share else " and no pair"
         yield f"“{model_name(rule)}” {masters}{100 * scores[MASTERY]:.0f}%{of_facts}{pairs}"
-        masters = of_facts = of_pairs = ""
 
 
 def _failings(report: Report, defects: Container[str | None]) -> Iterator[Clause]:
     """Yields the failing that stands out, and a defect of P(True). defects: failings of at least one model."""
     if report.stands_out in STANDS_OUT:
-        yield *STANDS_OUT[report.stands_out][2:], share_of_failing(report)
-    if (good := report.probabilities) and good.off.defect in defects and good.off.defect and (size := size_of_defect(good)):
-        yield _clause(good.off.defect, f"{100 * size:.0f}")
+        yield _clause(report.stands_out, share_of_failing(report))
+    defect, size = report.probabilities and report.probabilities.off.defect, size_of_defect(report.probabilities)
+    if defect and defect in defects and size:
+        yield _clause(defect, f"{100 * size:.0f}")
 
 
 def _conditions(report: Report, changes: Sequence[Change], languages: Sequence[InLanguages]) -> Iterator[Clause]:
     """Yields language, worked examples, pressure, passages, and false facts that nobody checked."""
-    language, texts = pool_language(report.pool), []
-    if language:
-        groups = [group for group in languages if group.runs.get(language) == report.run]
-        comparisons = "".join(_compare_with_first(group.figures, language) for group in groups)
-        texts.append(f"asked in {title(language)}{comparisons}")
+    language = pool_language(report.pool) or ""
+    groups = [group.figures for group in languages if group.runs.get(language) == report.run]
+    comparisons = "".join(_compare_with_first(figures, language) for figures in groups)
+    texts = [f"asked in {title(language)}{comparisons}"] if language else []
     texts += [f"shown {counted(report.shots, 'worked example')}"] if report.shots else []
     texts += [loss_in_words(report.pressure)] if report.pressure else []
     if effect := next((change.metrics["average_accuracy"] for change in changes if change.with_ == report.run), None):
         effect_name = "more" if (effect.low_all or 0.0) > 0 else "fewer" if (effect.high_all or 0.0) < 0 else "open"
-        texts.append(say(f"with_passages.{effect_name}", difference=difference(effect)))
+        texts.append(say(f"with_passages.{effect_name}", difference=signed_share(effect.estimate)))
     elif evidence := report.evidence:
         read = "read" if evidence.setting == READ else "related"
         texts.append(say(f"passages_shown.{read}", share=percent(evidence.recall.value)))
@@ -192,8 +187,7 @@ def _compare_with_first(spoken: OverLanguages, language: str) -> str:
     if (less := spoken.less.get(language)) is None or less.value is None:
         return ""
     result = "open" if not less.is_shown else "more" if less.value > 0 else "fewer"
-    points = signed_share(Estimate(less.value, less.low_all, less.high_all, less.n))
-    shares = f"{percent(less.first)} against {percent(less.second)}, {points}"
+    shares = f"{percent(less.first)} against {percent(less.second)}, {signed_share(less.estimate)}"
     return f", {say(f'in_language.{result}', first=title(spoken.languages[0]), shares=shares)}"
 
 
