@@ -28,9 +28,9 @@ from medfact.metrics.comparison import Contrast
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import findings
 from medfact.results.compare import Change, Pair, pairs_of
+from medfact.results.findings import rules_of, verdict
 from medfact.results.recall import RELATED
 from medfact.results.report import Report, Unchecked, named_first, report_of, sides_of
-from medfact.results.verdict import rules_of, verdict
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.views.report import html_report
