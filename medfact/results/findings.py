@@ -89,9 +89,8 @@ def of_diagnoses(reports: Reports) -> str:
     texts = {}
     for name, report in reports.items():
         if report.diagnosis:
-            first = report.stands_out or ""
-            slots = {"it": "it", "of": share_of_failing(report) if first in STANDS_OUT else ""}
-            texts[name] = say(f"verdict.{first}.one", **slots) if first in STANDS_OUT else DEFECTS.get(first, "")
+            failing = [clause.format(it="it", of=figure) for clause, _, figure in _failings(report, ())]
+            texts[name] = "".join(failing) or DEFECTS.get(report.stands_out or "", "")
     return _title(texts, nothing_stands_out(reports.values()), say("findings.some_failing"))
 
 

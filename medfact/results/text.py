@@ -8,7 +8,7 @@ from medfact.datasets.text import one_line
 from medfact.metrics.uncertainty import Estimate
 from medfact.prototypes.grammar import scope_prefix
 from medfact.results import wording
-from medfact.results.blocks import Block, Curve, Facts, Note, Section, Table
+from medfact.results.blocks import Block, Cell, Curve, Facts, Note, Section, Table
 from medfact.results.compare import Comparison
 from medfact.results.danger import Danger
 from medfact.results.findings import verdict
@@ -97,16 +97,16 @@ def _lines_of_table(table: Table) -> Iterator[str]:
     """Yields a line for each row of a table with one column; else the row's name and a line for each column."""
     for row in table.rows:
         name = f"{' '.join(row.name.split())}{f' ({row.term})' if row.term else ''}"
-        cells = {}
-        for head, cell in row.cells.items():
-            figure = cell.text
-            if cell.estimate is not None:
-                figure = f"{(wording.signed_share if cell.signed else share)(cell.estimate)} of {cell.many}"
-            cells[head] = "; ".join([figure, *cell.under])
+        cells = {head: "; ".join([_figure(cell), *cell.under]) for head, cell in row.cells.items()}
         if len(table.heads) == 1:
             yield f"{name:<51} {cells[table.heads[0]]}"
         else:
             yield from (f"{name}:", *(f"  {head}: {cells[head]}" for head in table.heads if head in cells))
+
+
+def _figure(cell: Cell) -> str:
+    share_or_difference = wording.signed_share if cell.signed else share
+    return cell.text if cell.estimate is None else f"{share_or_difference(cell.estimate)} of {cell.many}"
 
 
 # ------------------------------------------------------------------------------------------------ rarity
@@ -117,9 +117,8 @@ RARITY_OF = sayings("rarity_of")
 
 def rarity_text(rarity: Rarity) -> str:
     """The rarity view as text: the slope per tenfold frequency, and the semantic types from rare to common."""
-    model = marked(rarity.model, rarity.imported)
     lines = [
-        f"run {rarity.run}: {model} on {rarity.dataset}; frequencies from {rarity.source}",
+        say("rarity.run", rarity=rarity, model=marked(rarity.model, rarity.imported)),
         say("rarity.facts", facts=counted(rarity.facts, "fact")),
         "",
         say("rarity.slopes"),
@@ -170,9 +169,7 @@ def latex_tables(reports: Mapping[str, Report]) -> str:
     for section in sections_of(Figures(reports), PAPER):
         notes = [line for block in section.blocks if isinstance(block, Note) and not block.quiet for line in block.lines]
         caption = " ".join([f"{section.title}.", *filter(None, notes)])
-        for block in section.blocks:
-            if isinstance(block, Table):
-                lines += [*_table(block, caption), ""]
+        lines += [line for block in section.blocks if isinstance(block, Table) for line in _table(block, caption)]
     return "\n".join([*lines, rf"\par\noindent{{\footnotesize All tables: {escaped(_about_all(reports))}\par}}", ""])
 
 
@@ -182,7 +179,7 @@ def _about_all(reports: Mapping[str, Report]) -> str:
     is_same = len(set(methods.values())) == 1
     settings = f"{next(iter(methods.values()))}," if is_same else f"{'; '.join(map(': '.join, methods.items()))};"
     about = [wording.about_intervals(list(reports.values())), wording.false_on_purpose(reports.values())]
-    endings = {name: wording.describe_ending(report.state, report.reason) for name, report in reports.items()}
+    endings = {name: describe_ending(report.state, report.reason) for name, report in reports.items()}
     about += [f"{name}: {ending}" for name, ending in endings.items() if ending]
     about += [f"{name}: {remark}" for name, report in reports.items() for remark in wording.remarks(report)]
     return say("latex.about", settings=settings, remarks=" ".join(about))
@@ -194,12 +191,12 @@ def _table(table: Table, caption: str) -> list[str]:
     dagger = rf" ${DAGGER}$: shown." if any(cell.shown for row in table.rows for cell in row.cells.values()) else ""
     lines = []
     for row in table.rows:
-        cells = {name: cell for name, cell in row.cells.items() if cell.estimate}
-        lines += [rf"\multicolumn{{4}}{{@{{}}l}}{{{escaped(row.name)}}} \\*"] if cells else []
-        lines += [
+        figures = [
             rf"\quad\hangindent2em {escaped(name)} & {_cells(cell.estimate, shown=cell.shown)} \\"
-            for name, cell in cells.items()
+            for name, cell in row.cells.items()
+            if cell.estimate
         ]
+        lines += [rf"\multicolumn{{4}}{{@{{}}l}}{{{escaped(row.name)}}} \\*", *figures] if figures else []
     return [
         r"\begin{longtable}{@{}>{\raggedright\arraybackslash}p{.48\linewidth}rrr@{}}",
         rf"\caption{{{escaped(f'{caption} {notes}'.strip())}{dagger}}}\label{{tab:medfact-{table.name}}}\\",
@@ -211,6 +208,7 @@ def _table(table: Table, caption: str) -> list[str]:
         r"\endfoot",
         *lines,
         r"\end{longtable}",
+        "",
     ]
 
 

@@ -373,8 +373,8 @@ def nothing_stands_out(reports: Iterable[Report]) -> str:
     diagnoses = [report.diagnosis for report in reports if report.diagnosis]
     if diagnoses and all(part.share.low is None for diagnosis in diagnoses for part in diagnosis.by_name.values()):
         return f"{TOO_FEW} what stands out"
-    few = diagnoses and all(diagnosis.facts < FEWEST_FACTS for diagnosis in diagnoses)
-    return say("failing.few" if few else "failing.none", facts=FEWEST_FACTS)
+    is_few = diagnoses and all(diagnosis.facts < FEWEST_FACTS for diagnosis in diagnoses)
+    return say("failing.few" if is_few else "failing.none", facts=FEWEST_FACTS)
 
 
 # ------------------------------------------------------------------------------------------------ remarks
