@@ -11,7 +11,7 @@ from medfact.cli import OK, say
 from medfact.cli.rows import emit, kept
 from medfact.errors import Mistake, ServiceDown, first_line
 from medfact.proxies import check_proxies
-from medfact.results.model_card import HUB_NAME
+from medfact.results.exports import HUB_NAME
 from medfact.results.wording import counted
 from medfact.runs.plan import files_of
 from medfact.views.hub_files import data_set_files, data_set_readme

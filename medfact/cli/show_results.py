@@ -19,14 +19,12 @@ from medfact.metrics.records import ESTIMANDS
 from medfact.results import papers
 from medfact.results.compare import across_of_papers, comparison
 from medfact.results.danger import danger_of
-from medfact.results.latex import latex_tables
-from medfact.results.logs import LOGS, log_of, write_every_eval
+from medfact.results.exports import LOGS, WHERE, eval_results, log_of, model_card, write_every_eval
+from medfact.results.findings import verdict
 from medfact.results.methods import latex_methods
-from medfact.results.model_card import WHERE, eval_results, model_card
 from medfact.results.report import Side, board_of, report_of, sides_of
 from medfact.results.sections.beside import beside_of
-from medfact.results.text import comparison_text, names_in_a_terminal, report_text
-from medfact.results.verdict import verdict
+from medfact.results.text import comparison_text, latex_tables, names_in_a_terminal, report_text
 from medfact.results.wording import counted, names_of_runs, own_name, run_name
 from medfact.reviews.text import Summary, summary, summary_lines
 from medfact.reviews.verdicts import held, opinions

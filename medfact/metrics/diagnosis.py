@@ -34,7 +34,7 @@ DIAGNOSES = sayings("diagnosis.meaning")  # exclusive and exhaustive, in order
 PLAIN = sayings("diagnosis.name")  # diagnosis → its name in figures
 
 # failing → the diagnoses of true and of false facts that show it
-_SHOWN_BY = {
+STANDS_OUT = {
     BLIND: (BLIND, BLIND),
     OPPOSITE: (OPPOSITE, OPPOSITE),
     YES: (BLIND, YES),
@@ -44,9 +44,6 @@ _SHOWN_BY = {
     TAKES_TRUE: ("", OPPOSITE),
     TAKES_FALSE: (OPPOSITE, ""),
 }
-_ONE, _SEVERAL = sayings("diagnosis.failing.one"), sayings("diagnosis.failing.several")
-# the same, with clauses about one model and about several
-STANDS_OUT = {name: (true, false, _ONE[name], _SEVERAL[name]) for name, (true, false) in _SHOWN_BY.items()}
 
 _VARIANTS = tuple(IMPLICATIONS)
 _SIDES = {
@@ -233,8 +230,8 @@ def _main_failing(facts: _Facts, by_name: Mapping[str, Diagnosed]) -> str | None
     shares = sides @ _ONE_HOT[facts.code] / np.maximum(sides.sum(axis=1, keepdims=True), 1)
     false, true = (dict(zip(_NAMES, row, strict=True)) for row in shares.tolist())
     positive = float(facts.positive.mean())
-    share = {name: positive * true[a] + (1 - positive) * false[b] for name, (a, b) in _SHOWN_BY.items() if a and b}
-    by_side = {name: max(true[_SHOWN_BY[name][0]], false[_SHOWN_BY[name][1]]) for name in share}
+    share = {name: positive * true[a] + (1 - positive) * false[b] for name, (a, b) in STANDS_OUT.items() if a and b}
+    by_side = {name: max(true[STANDS_OUT[name][0]], false[STANDS_OUT[name][1]]) for name in share}
     significant = {
         name: diagnosed.excess
         for name, diagnosed in by_name.items()

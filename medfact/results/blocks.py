@@ -1,7 +1,7 @@
 """Blocks that describe results independently of their rendering. A section is a list of blocks.
 
-Each renderer accepts any block: the page (`results.plots`), the report that is one file (`views.charts`), the terminal
-(`results.text`), LaTeX (`results.latex`) and the notebook.
+Each renderer accepts any block: the page (`results.plots`), the report that is one file (`views.charts`), the terminal and
+LaTeX (`results.text`), and the notebook.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count as count_up
 from itertools import repeat
 from typing import Any
 
@@ -44,14 +45,20 @@ WRONG = "wrong "  # prefix of a variant: facts answered wrong in it
 Fates = NDArray[np.int8]  # codes of `wording.FATES`
 
 
-def _fates_by_fact(board: Board, variants: Sequence[str], *, committed: bool = False) -> Fates:
-    """Outcomes of a run's statements, shape (facts, variants), of its first draw of shots. committed: see `Board.fates`."""
-    sheet = board.sheet
-    fates = np.full((len(sheet.positive), len(variants)), ABSENT, dtype=np.int8)
+def _fates_by_fact(board: Board, variants: Sequence[str]) -> Fates:
+    """Outcomes of a run's first draw of shots, shape (2, facts, variants): first of its answers, then of its committed ones."""
+    sheet, first = board.sheet, board.sheet.draw == 0
+    fates = np.full((2, len(sheet.positive), len(variants)), ABSENT, dtype=np.int8)
     columns = np.array([variants.index(str(key)) for key in sheet.variants], dtype=np.int64)[sheet.variant]
-    first = sheet.draw == 0
-    fates[sheet.fact[first], columns[first]] = board.fates(committed=committed)[first]
+    for side, committed in enumerate((False, True)):
+        fates[side, sheet.fact[first], columns[first]] = board.fates(committed=committed)[first]
     return fates
+
+
+def _variants_of(boards: Sequence[Board]) -> tuple[str, ...]:
+    """Variants that any of these runs asks, in order."""
+    asked = {str(key) for board in boards for key in board.sheet.variants}
+    return tuple(key for key in VARIANTS if key in asked)
 
 
 def _diagnosis(variants: tuple[str, ...], committed: Sequence[int], positive: bool) -> str | None:
@@ -59,17 +66,12 @@ def _diagnosis(variants: tuple[str, ...], committed: Sequence[int], positive: bo
 
     None without readable answers to all eight variants of PretextTrans.
     """
-    if variants != tuple(IMPLICATIONS) or min(committed) < 0:
-        return None
-    return diagnose([fate == 1 for fate in committed], positive)
+    is_whole = variants == tuple(IMPLICATIONS) and min(committed) >= 0
+    return diagnose([fate == 1 for fate in committed], positive) if is_whole else None
 
 
-def _are_plain(variants: Sequence[str]) -> list[bool]:
-    return [VARIANTS[key].form == key and key in ("none", "S1") for key in variants]
-
-
-def _are_negated(variants: Sequence[str]) -> Bools:
-    return np.array([VARIANTS[key].negated for key in variants], dtype=bool)
+PLAIN = ("none", "S1")  # variants that ask plainly
+NEGATED = [key for key, variant in VARIANTS.items() if variant.negated]
 
 
 # ------------------------------------------------------------------------------------------------ pairs of one run
@@ -91,30 +93,23 @@ class Pairs:
 
     def missed(self, *, plainly_right: bool = False) -> list[int]:
         """Completely answered pairs with wrong answers, most first. plainly_right: only pairs without a wrong plain answer."""
-        wrong_answers: dict[int, int] = {}
-        for pair, members in enumerate(self.members):
-            fate = self.fate[list(members)]
-            wrong = (fate != 1) & (fate != ABSENT)
-            is_plain_wrong = plainly_right and wrong[:, _are_plain(self.variants)].any()
-            if wrong.any() and not is_plain_wrong and ((fate >= UNREADABLE) | (fate == ABSENT)).all():
-                wrong_answers[pair] = int(wrong.sum())
-        return sorted(wrong_answers, key=lambda pair: -wrong_answers[pair])
+        wrong = (self.fate != 1) & (self.fate != ABSENT)
+        excluded = ((self.fate < UNREADABLE) & (self.fate != ABSENT)).any(axis=1)
+        if plainly_right:
+            excluded |= wrong[:, np.isin(self.variants, PLAIN)].any(axis=1)
+        counts = [0 if excluded[list(members)].any() else int(wrong[list(members)].sum()) for members in self.members]
+        return sorted(filter(counts.__getitem__, range(len(counts))), key=lambda pair: -counts[pair])
 
 
 def pairs_of_run(board: Board) -> Pairs:
     """Returns the pairs of a run."""
-    sheet = board.sheet
-    variants = tuple(key for key in VARIANTS if key in set(map(str, sheet.variants)))
+    positive, variants = np.asarray(board.sheet.positive, dtype=bool), _variants_of([board])
     members: dict[int, list[int]] = {}
-    for number, pair in enumerate(sheet.pair.tolist()):
+    for number, pair in enumerate(board.sheet.pair.tolist()):
         members.setdefault(pair, []).append(number)
-    return Pairs(
-        variants=variants,
-        members=tuple(tuple(sorted(group, key=lambda number: not sheet.positive[number])) for group in members.values()),
-        fate=_fates_by_fact(board, variants),
-        committed=_fates_by_fact(board, variants, committed=True),
-        positive=np.asarray(sheet.positive, dtype=bool),
-    )
+    true_first = tuple(tuple(sorted(group, key=lambda number: not positive[number])) for group in members.values())
+    fate, committed = _fates_by_fact(board, variants)
+    return Pairs(variants, true_first, fate, committed, positive)
 
 
 # ------------------------------------------------------------------------------------------------ facts of several runs
@@ -134,8 +129,7 @@ class FactTable:
     @property
     def mastered(self) -> Bools:
         """Shape (runs, facts): True if all statements that the run asks are right."""
-        is_asked = self.fate != ABSENT
-        return np.asarray(((self.fate == 1) | ~is_asked).all(axis=2) & is_asked.any(axis=2), dtype=bool)
+        return np.asarray(np.isin(self.fate, (1, ABSENT)).all(axis=2) & (self.fate == 1).any(axis=2), dtype=bool)
 
     @property
     def answered(self) -> Bools:
@@ -170,7 +164,7 @@ class FactTable:
             passing = np.isin(self.fate[:, :, columns], (0, UNREADABLE)).any(axis=2)
         elif name in OF_ONE:
             passing &= ((self.fate >= UNREADABLE) | ~is_asked).all(axis=2) & (self.mastered == (name == "mastered"))
-            right_in = {"fragile": _are_plain(self.variants), "denied": ~_are_negated(self.variants)}
+            right_in = {"fragile": np.isin(self.variants, PLAIN), "denied": ~np.isin(self.variants, NEGATED)}
             if name in right_in:
                 passing &= ((self.fate == 1) | ~is_asked)[:, :, right_in[name]].all(axis=2)
         return np.asarray(passing, dtype=bool)
@@ -186,12 +180,10 @@ class FactTable:
 
         facts: of all rows.
         """
-        rows_of_head: Counter[str] = Counter()
-        rank: dict[int, int] = {}
-        for row in self.worst_first(np.flatnonzero(self.passing("missed").any(axis=0))):
-            rank[row] = rows_of_head[facts[row].head]
-            rows_of_head[facts[row].head] += 1
-        return sorted(rank, key=lambda row: rank[row])
+        rows = self.worst_first(np.flatnonzero(self.passing("missed").any(axis=0)))
+        earlier = defaultdict[str, Iterator[int]](count_up)
+        rank = {row: next(earlier[facts[row].head]) for row in rows}
+        return sorted(rows, key=lambda row: rank[row])
 
     def patterns(self, most: int = 20) -> list[tuple[str, int]]:
         """The most frequent patterns of outcomes, such as "✓✓✓✓✗✗✗✗", each with the number of facts that have it in a run."""
@@ -215,8 +207,7 @@ def fact_table(sides: Sequence[Side]) -> FactTable:
     boards = [side.board for side in sides]
     identity, first = np.unique(np.concatenate([board.sheet.identity for board in boards]), return_index=True)
     row_of = np.argsort(np.argsort(first))  # by identity, sorted
-    keys = {str(key) for board in boards for key in board.sheet.variants}
-    variants = tuple(key for key in VARIANTS if key in keys)
+    variants = _variants_of(boards)
     number = np.full((len(sides), len(identity)), -1, dtype=np.int64)
     fates = np.full((2, len(sides), len(identity), len(variants)), ABSENT, dtype=np.int8)
     positive = np.zeros(len(identity), dtype=bool)
@@ -224,19 +215,17 @@ def fact_table(sides: Sequence[Side]) -> FactTable:
         rows = row_of[np.searchsorted(identity, board.sheet.identity)]
         number[run, rows] = np.arange(len(rows))
         positive[rows] = board.sheet.positive
-        fates[0, run, rows] = _fates_by_fact(board, variants)
-        fates[1, run, rows] = _fates_by_fact(board, variants, committed=True)
+        fates[:, run, rows] = _fates_by_fact(board, variants)
     return FactTable(tuple(side.run.run for side in sides), variants, number, fates[0], fates[1], positive)
 
 
 def facts_of_rows(store: Store, table: FactTable, rows: Sequence[int]) -> dict[int, Fact]:
     """Row → fact, from the first run that asks it."""
     facts: dict[int, Fact] = {}
-    for index, run in enumerate(table.runs):
-        wanted = {int(table.number[index, row]): row for row in rows if row not in facts and table.number[index, row] >= 0}
-        if wanted:
-            for item in store.answers.asked(run, facts=list(wanted)):
-                facts.setdefault(wanted[item.fact], item.statement.fact)
+    for run, numbers in zip(table.runs, table.number.tolist(), strict=True):
+        wanted = {numbers[row]: row for row in rows if row not in facts and numbers[row] >= 0}
+        asked = store.answers.asked(run, facts=list(wanted)) if wanted else ()
+        facts |= {wanted[item.fact]: item.statement.fact for item in asked}
     return facts
 
 
@@ -244,8 +233,7 @@ def facts_of_rows(store: Store, table: FactTable, rows: Sequence[int]) -> dict[i
 
 MAX_HARDEST = 10  # facts in the list
 
-NOTHING_SHARED = "No fact was answered by all of them, so nothing can be said of any label."
-NOT_ENOUGH = "It takes two models, baselines not counted, that were asked the same facts."
+NOTHING_SHARED, NOT_ENOUGH = say("over_models.nothing_shared"), say("over_models.not_enough")
 
 
 @dataclass(frozen=True)
@@ -263,10 +251,9 @@ class MissedFact:
     def describe(self) -> str:
         """Models that miss it, right answers, a contradicted label, and the true fact beside a false one."""
         models = counted(self.models, "model")
-        parts = [say("over_models.missed", missed=self.missed, models=models, right=self.right, answers=self.answers)]
-        if self.contradicted:
-            parts.append(against_in_words(self.models, self.contradicted))
-        return "; ".join(parts + ([say("over_models.truth", tail=self.truth)] if self.truth else []))
+        missed = say("over_models.missed", missed=self.missed, models=models, right=self.right, answers=self.answers)
+        against = describe_contradiction(self.models, self.contradicted) if self.contradicted else ""
+        return "; ".join(filter(None, [missed, against, say("over_models.truth", tail=self.truth) if self.truth else ""]))
 
 
 @dataclass(frozen=True)
@@ -283,7 +270,6 @@ class OverModels:
 
     def record(self) -> dict[str, Any]:
         """As JSON: the key `over_models` of `compare RUN RUN --json`."""
-        names = ("fact_id", "head", "relation", "tail", "positive")
         return {
             "models": list(self.models),
             "left_out": [{"run": name, "reason": reason} for name, reason in self.left_out],
@@ -292,7 +278,7 @@ class OverModels:
             "mastered_by_none": self.mastered_by_none,
             "contradicted_by_all": self.contradicted,
             "hardest": [
-                {name: getattr(row.fact, name) for name in names}
+                {name: getattr(row.fact, name) for name in ("fact_id", "head", "relation", "tail", "positive")}
                 | {"missed": row.missed, "models": row.models, "right": row.right, "of": row.answers}
                 for row in self.hardest
             ],
@@ -308,14 +294,12 @@ class OverModels:
         """Facts that no model masters, facts whose labels all contradict, and the order of the list."""
         if not self.whole:
             return say("over_models.none_whole")
-        whole, contradicted = counted(self.whole, "fact"), counted(self.contradicted, "fact")
-        parts = [say("over_models.mastered_by_none", facts=count(self.mastered_by_none), whole=whole)]
-        if self.contradicted:
-            parts.append(say("over_models.contradicted", facts=contradicted))
-        return " ".join([*parts, say("over_models.order")])
+        by_none = say("over_models.mastered_by_none", facts=count(self.mastered_by_none), whole=counted(self.whole, "fact"))
+        contradicted = say("over_models.contradicted", facts=counted(self.contradicted, "fact")) if self.contradicted else ""
+        return " ".join(filter(None, [by_none, contradicted, say("over_models.order")]))
 
 
-def against_in_words(models: int, ways: int) -> str:
+def describe_contradiction(models: int, ways: int) -> str:
     """Sentence part: all models contradict a label in all ways of asking."""
     every = {2: "both ways", 8: "all eight ways"}.get(ways, f"all {ways} ways")
     return say("over_models.against", models="both" if models == 2 else f"all {models}", ways=every)
@@ -329,10 +313,9 @@ def _count_models_once(sides: Sequence[Side]) -> tuple[dict[str, Side], list[tup
         run = side.run
         # functions of the same source may depend on different things: each run is a model of its own
         model = (run.model, run.run if run.model.startswith(FUNCTION) else run.model_revision)
-        if provider_of(run.model).is_rule:
-            left_out.append((name, say("over_models.baseline")))
-        elif model in seen:
-            left_out.append((name, say("over_models.repeated")))
+        is_rule = provider_of(run.model).is_rule
+        if is_rule or model in seen:
+            left_out.append((name, say("over_models.baseline" if is_rule else "over_models.repeated")))
         else:
             counted_runs[name] = side
         seen.add(model)
@@ -341,9 +324,9 @@ def _count_models_once(sides: Sequence[Side]) -> tuple[dict[str, Side], list[tup
 
 def _true_rows(first: Side, table: FactTable, rows: Sequence[int]) -> dict[int, int]:
     """Row of a false fact → row of the true fact that it was made from, if the first run asks both."""
-    pair, number = first.board.sheet.pair, table.number[0]
-    true = {int(pair[number[row]]): int(row) for row in np.flatnonzero(table.positive & (number >= 0))}
-    return {row: true[int(pair[number[row]])] for row in rows if not table.positive[row] and int(pair[number[row]]) in true}
+    pairs = first.board.sheet.pair[table.number[0]].tolist()
+    true = {pairs[row]: row for row in np.flatnonzero(table.positive & (table.number[0] >= 0)).tolist()}
+    return {row: true[pairs[row]] for row in rows if not table.positive[row] and pairs[row] in true}
 
 
 def over_models(sides: Sequence[Side], store: Store) -> OverModels:
@@ -358,7 +341,7 @@ def over_models(sides: Sequence[Side], store: Store) -> OverModels:
     is_asked, is_scored = table.fate != ABSENT, table.fate >= UNREADABLE
     whole = table.answered & is_asked.any(axis=2).all(axis=0)
     missed = (~table.mastered).sum(axis=0)
-    negated = _are_negated(table.variants)
+    negated = np.isin(table.variants, NEGATED)
     # without both affirmed and denied statements, saying the opposite throughout may be mere habit
     balanced = (is_asked[:, :, negated].any(axis=2) & is_asked[:, :, ~negated].any(axis=2)).all(axis=0)
     contradicted = whole & balanced & ((table.fate == 0) | ~is_asked).all(axis=(0, 2)) & (len(chosen) > 1)

@@ -90,15 +90,13 @@ def _group(members: Sequence[Shown]) -> Group:
     ranked = [run for run in members if run.run.state == COMPLETE and run.report.joint_accuracy.value is not None]
     by = next((name for name in RANKED_BY if all(getattr(run.report, name).n for run in ranked)), "joint_accuracy")
     differences = told_apart([run.side for run in ranked], by)
-    rank: dict[str, Place] = {}
-    if len(ranked) > 1:
-        rank = {run.run.run: place for run, place in zip(ranked, places(len(ranked), differences), strict=True)}
+    ranks = dict(zip((run.run.run for run in ranked), places(len(ranked), differences), strict=True)) if len(ranked) > 1 else {}
     names = Counter(run.publication.name for run in members)
     entries = []
     for member in members:
         run, name = member.run, member.publication.name
-        name = name if names[name] == 1 else f"{name} ({run.run[:8]})"
-        entries.append(Entry(name, run, member.report, rank.get(run.run), marks(run, member.report)))
+        distinct = name if names[name] == 1 else f"{name} ({run.run[:8]})"
+        entries.append(Entry(distinct, run, member.report, ranks.get(run.run), marks(run, member.report)))
     return Group(
         settings="; ".join(wording.settings(members[0].report)),
         facts=members[0].run.facts,
@@ -137,10 +135,11 @@ def _compared(a: Side, b: Side, by: str) -> Contrast:
 
 def marks(run: Run, report: Report) -> tuple[str, ...]:
     """Remarks on a run: it is incomplete, calls failed, or it came from a file."""
-    remarks = []
-    if run.state != COMPLETE:
-        asked_of = f"{report.answered + report.failed:,} of {counted(report.statements, 'statement')}"
-        remarks.append(say("gallery.incomplete", state=describe_state(run.state, run.reason), statements=asked_of))
-    if report.failed:
-        remarks.append(say("gallery.failed", calls=counted(report.failed, "call")))
-    return (*remarks, wording.FROM_FILE) if run.imported else tuple(remarks)
+    state, asked = describe_state(run.state, run.reason), f"{report.answered + report.failed:,}"
+    statements = f"{asked} of {counted(report.statements, 'statement')}"
+    remarks = (
+        say("gallery.incomplete", state=state, statements=statements) if run.state != COMPLETE else "",
+        say("gallery.failed", calls=counted(report.failed, "call")) if report.failed else "",
+        wording.FROM_FILE if run.imported else "",
+    )
+    return tuple(filter(None, remarks))

@@ -18,8 +18,8 @@ from medfact.datasets import bundled_names
 from medfact.metrics.records import THESE
 from medfact.metrics.uncertainty import FEWEST_HEADS
 from medfact.models.pressure import CONTROL
-from medfact.results.latex import escaped
 from medfact.results.report import Report
+from medfact.results.text import escaped
 from medfact.results.wording import count, counted, first_scores, marked, model_name, pool_title
 from medfact.runs.demonstrations import shots_rephrased
 from medfact.runs.pool import protocol_of

@@ -159,8 +159,7 @@ def _opened_view(row: Row, name: str, runs: Sequence[str]) -> Plot | None:
 
 
 def _hover_text(cell: Cell) -> str:
-    bounds = interval(cell.estimate) if cell.estimate else ""
-    return plain("; ".join(cell.under)) if cell.signed else bounds
+    return plain("; ".join(cell.under)) if cell.signed else interval(cell.estimate) if cell.estimate else ""
 
 
 # ------------------------------------------------------------------------------------------------ parts of a whole
@@ -296,10 +295,9 @@ def _histogram(panel: Panel) -> Plot:
 
 def _curve(block: Curve, _: Sequence[str]) -> Plot:
     """Lines with their bounds, as an area or at each point."""
-    traces: list[Plot] = []
-    if block.coin:
-        steps = list(range(1, len(block.coin) + 1))
-        traces.append({"x": steps, "y": [100 * p for p in block.coin], "mode": "lines", "name": "a coin", "line": GUIDE})
+    steps = list(range(1, len(block.coin) + 1))
+    coin = {"x": steps, "y": [100 * p for p in block.coin], "mode": "lines", "name": "a coin", "line": GUIDE}
+    traces: list[Plot] = [coin] if block.coin else []
     for index, (name, line) in enumerate(block.lines.items()):
         if block.band:
             band = [(x, 100 * (estimate.low or 0.0), 100 * (estimate.high or 0.0)) for x, estimate in line]
@@ -308,16 +306,8 @@ def _curve(block: Curve, _: Sequence[str]) -> Plot:
     if block.marked:
         index, text = block.marked
         step, estimate = next(iter(block.lines.values()))[index]
-        traces.append(
-            {
-                "name": "decided",
-                "mode": "markers",
-                "x": [step],
-                "y": [100 * (estimate.value or 0.0)],
-                "marker": {"color": colour(5), "symbol": "diamond", "size": 13},
-                "hovertemplate": f"{plain(text)}<extra></extra>",
-            }
-        )
+        point = {"x": [step], "y": [100 * (estimate.value or 0.0)], "hovertemplate": f"{plain(text)}<extra></extra>"}
+        traces.append({"name": "decided", "mode": "markers", **point, "marker": marker(5, 13) | {"symbol": "diamond"}})
     zero = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "line": {"dash": "dash", "color": GREY}}
     widest = min(105.0, 100 * block.extent)
     return specification(
@@ -370,8 +360,8 @@ def rarity(view: Rarity, points: Sequence[FactPoint]) -> Plot:
     facts = [(point, 1 + point.tail_count) for point in points if point.answered and point.tail_count is not None]
     if not facts:
         return {}
-    counts = [count for _, count in facts]
-    decades = {"dtick": 1} if max(counts) >= 100 * min(counts) else {}  # without it there might be no tick at all
+    ends = min(count for _, count in facts), max(count for _, count in facts)
+    decades = {"dtick": 1} if ends[1] >= 100 * ends[0] else {}  # without it there might be no tick at all
     return specification(
         [_dots_of_facts(facts), *_fitted_line(view), *_dots_of_types(view)],
         xaxis=AXIS | axis_title("times the finding is named, plus 1 (log scale)") | {"type": "log"} | decades,
@@ -381,12 +371,11 @@ def rarity(view: Rarity, points: Sequence[FactPoint]) -> Plot:
 
 
 def _dots_of_facts(facts: Sequence[tuple[FactPoint, int]]) -> Plot:
-    step = -(-len(facts) // MOST_POINTS)
-    drawn = facts[::step]
+    drawn = facts[:: -(-len(facts) // MOST_POINTS)]
     spread = [JITTER * (index * 0.618 % 1 - 0.5) for index in range(len(drawn))]  # the golden ratio repeats nothing
     return {
         "mode": "markers",
-        "name": f"facts ({len(drawn):,} of {len(facts):,})" if step > 1 else "facts",
+        "name": f"facts ({len(drawn):,} of {len(facts):,})" if len(drawn) < len(facts) else "facts",
         "x": [count for _, count in drawn],
         "y": [100 * (point.share or 0.0) + shift for (point, _), shift in zip(drawn, spread, strict=True)],
         "marker": {"color": GREY, "symbol": "circle", "size": 5, "opacity": 0.5},
@@ -398,10 +387,16 @@ def _dots_of_facts(facts: Sequence[tuple[FactPoint, int]]) -> Plot:
 def _fitted_line(view: Rarity) -> list[Plot]:
     """The fitted line and its band, if they exist."""
     places = view.by_tail.line.band
-    x, shares = [10**place.x for place in places], [100 * place.share for place in places]
-    line = {"mode": "lines", "name": "fitted line", "x": x, "y": shares, "line": {"color": colour(0)}}
+    line = {"x": [10**place.x for place in places], "y": [100 * place.share for place in places], "line": {"color": colour(0)}}
     band = [(10**p.x, 100 * p.low, 100 * p.high) for p in places if p.low is not None and p.high is not None]
-    return [*([area(band, BANDS[1], name="95% band")] if len(band) == len(places) else []), line] if places else []
+    return (
+        [
+            *([area(band, BANDS[1], name="95% band")] if len(band) == len(places) else []),
+            {"mode": "lines", "name": "fitted line", **line},
+        ]
+        if places
+        else []
+    )
 
 
 def _dots_of_types(view: Rarity) -> list[Plot]:

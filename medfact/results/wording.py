@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from pathlib import PurePath
+from typing import NamedTuple
 
 from medfact.assets import language_names
 from medfact.facts import Fact
@@ -61,8 +63,7 @@ def signed_decimals(value: float, digits: int = 3) -> str:
 
 def interval(estimate: Estimate) -> str:
     """95% interval of a share: "50.1–56.9%"; "too few diseases to say" if it has none."""
-    low, high = estimate.low, estimate.high
-    return TOO_FEW if low is None or high is None else f"{100 * low:.1f}–{100 * high:.1f}%"
+    return TOO_FEW if estimate.low is None or estimate.high is None else f"{100 * estimate.low:.1f}–{100 * estimate.high:.1f}%"
 
 
 def bounds_in_points(low: float | None, high: float | None) -> str:
@@ -92,12 +93,10 @@ def in_draws(number: int, thing: str, report: Report) -> str:
 
     30 facts of three draws → "10 facts in 3 draws".
     """
-    draws = report.shot_draws
-    if draws < 2 or thing not in {"fact", "pair"}:
-        return counted(number, thing)
-    if report.answered == report.statements and number % draws == 0:
+    draws = report.shot_draws if thing in {"fact", "pair"} else 1
+    if draws > 1 and report.answered == report.statements and number % draws == 0:
         return f"{counted(number // draws, thing)} in {draws} draws"
-    return f"{counted(number, thing)}, each of {draws} draws counted"
+    return f"{counted(number, thing)}{f', each of {draws} draws counted' if draws > 1 else ''}"
 
 
 def duration(seconds: float) -> str:
@@ -124,18 +123,17 @@ def shortened(text: str, most: int = 60) -> str:
 
 # ------------------------------------------------------------------------------------------------ names
 
-FROM_FILE = "from a file"
-"""Mark of figures that were not measured here: anybody may have written the file."""
+FROM_FILE = "from a file"  # mark of figures that were not measured here: anybody may have written the file
 
 _BIDI_MARKS = dict.fromkeys(map(ord, "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"))
 
-_COLUMN = re.compile(r"(?:'[^']*'|“[^”]*(?:”|\Z))|\b(heads?|tails?)\b")
-_COLUMN_NAMES = {"head": "condition", "tail": "finding", "heads": "conditions", "tails": "findings"}
+_COLUMN = re.compile(r"(?:'[^']*'|“[^”]*(?:”|\Z))|\b(head|tail)(s?)\b")
 
 
 def with_plain_columns(message: str) -> str:
     """Replaces "head" and "tail" in a message about a file of facts by the page's names, except in quoted text."""
-    return _COLUMN.sub(lambda match: _COLUMN_NAMES[match[1]] if match[1] else match[0], message)
+    names = {"head": "condition", "tail": "finding"}
+    return _COLUMN.sub(lambda match: f"{names[match[1]]}{match[2]}" if match[1] else match[0], message)
 
 
 def model_name(spec: str) -> str:
@@ -155,8 +153,7 @@ def own_name(run: Run) -> str:
 
 def run_name(run: Run, max_length: int | None = None) -> str:
     """Name of a run, with the mark of a run from a file; a longer name is cut before the mark."""
-    name = own_name(run)
-    return marked(shortened(name, max_length) if max_length else name, run.imported)
+    return marked(shortened(own_name(run), max_length) if max_length else own_name(run), run.imported)
 
 
 def model_of(report: Report) -> str:
@@ -168,20 +165,17 @@ def names_of_runs(runs: Sequence[Run]) -> list[str]:
     """Distinct names of runs. Equal names get the first traits that differ, such as the language, or else the run's id."""
     names = [own_name(run) for run in runs]
     for traits in zip(*map(_traits, runs), strict=True):
-        counts = Counter(names)
-        longer = [f"{name}, {trait}" if counts[name] > 1 and trait else name for name, trait in zip(names, traits, strict=True)]
-        names = longer if len(set(traits)) > 1 else names
-    counts = Counter(names)
-    names = [f"{name} ({run.run[:8]})" if counts[name] > 1 else name for name, run in zip(names, runs, strict=True)]
+        counts = Counter(names) if len(set(traits)) > 1 else Counter()
+        names = [f"{name}{trait}" if counts[name] > 1 else name for name, trait in zip(names, traits, strict=True)]
     return [marked(name, run.imported) for name, run in zip(names, runs, strict=True)]
 
 
-def _traits(run: Run) -> tuple[str, ...]:
-    """Traits that tell two runs of a model apart: language, sentences, passages, worked examples, pressure, effort, P(True)."""
+def _traits(run: Run) -> Iterator[str]:
+    """Traits that tell two runs of a model apart, as they follow its name. The last is the beginning of the run's id."""
     spec, texts = run.spec, sayings("run_trait")
     sentences = "rephrased" if spec.writer else "origin" if run.pool == "origin" else "templates"
     passages = f"{spec.retrieval} {texts['related' if spec.leave_out else 'passages']}"
-    return (
+    traits = (
         language_names().get(spec.asked_in, spec.asked_in),
         texts["llmeval" if run.pool == "llmeval" else sentences],
         texts["no_passages"] if spec.retrieval == NO_RETRIEVAL else passages,
@@ -190,6 +184,7 @@ def _traits(run: Run) -> tuple[str, ...]:
         f"effort {spec.effort}" if spec.effort else texts["default_effort"],
         texts["stated" if spec.stated else "not_stated"],
     )
+    return chain((f", {trait}" if trait else "" for trait in traits), [f" ({run.run[:8]})"])
 
 
 def title_of_runs(runs: Sequence[Run]) -> str:
@@ -206,14 +201,12 @@ def pool_title(pool: str) -> str:
 
 def describe_source(source: str) -> str:
     """Describes the source of a run's P(True), which may be any text in an imported run."""
-    texts = sayings("probability_source")
-    return texts.get(source.replace(" ", "_"), texts["unknown"])
+    return sayings("probability_source").get(source.replace(" ", "_"), say("probability_source.unknown"))
 
 
 # ------------------------------------------------------------------------------------------------ states and outcomes
 
-STATES = sayings("state")
-"""State of a run → its description."""
+STATES = sayings("state")  # state of a run → its description
 
 
 def describe_state(state: str, reason: str | None) -> str:
@@ -228,51 +221,48 @@ def describe_state(state: str, reason: str | None) -> str:
 
 def describe_ending(state: str, reason: str | None) -> str:
     """Warns readers of scores that a run did not ask everything; "" if it did, or is running."""
-    if state == STOPPED and not reason:
-        return say("ending.by_hand")
     if state == DECIDED:
         ending = "check" if (reason or "").startswith(CHECK_DECIDED) else "race"
         return f"{reason or ''} {say('ending.early', ending=ending)}".strip()
-    return reason or "" if state in RESUMABLE else ""
+    return reason or (say("ending.by_hand") if state == STOPPED else "") if state in RESUMABLE else ""
 
 
-@dataclass(frozen=True)
-class Fate:
-    """Outcome of a statement: the name of its colour, a glyph, so that colour is never the only sign, and a description."""
+class Fate(NamedTuple):
+    """Outcome of a statement."""
 
-    name: str
-    glyph: str
+    name: str  # that of its colour
+    glyph: str  # so that colour is never the only sign
     plain: str
 
 
 FATES = {
-    1: Fate("right", "✓", "right"),
-    0: Fate("wrong", "✗", "wrong"),
-    UNREADABLE: Fate("unreadable", "?", "unreadable, counted as wrong"),
-    FAILED: Fate("failed", "!", "the call failed, not counted"),
-    PENDING: Fate("pending", "·", "not asked yet"),
-    ABSENT: Fate("absent", "–", "not part of this run"),
+    code: Fate(name, glyph, sayings("fate")[name])
+    for code, glyph, name in (
+        (1, "✓", "right"),
+        (0, "✗", "wrong"),
+        (UNREADABLE, "?", "unreadable"),
+        (FAILED, "!", "failed"),
+        (PENDING, "·", "pending"),
+        (ABSENT, "–", "absent"),
+    )
 }
 
 
 def fate(item: Asked) -> Fate:
     """Outcome of a statement of a run."""
     answer = item.answer
-    if answer is None:
-        return FATES[PENDING]
-    if answer.failure is not None:
-        return FATES[FAILED]
+    if answer is None or answer.failure is not None:
+        return FATES[PENDING if answer is None else FAILED]
     return FATES[UNREADABLE if answer.answer is None else int(answer.answer == item.statement.label)]
 
 
-FALSE_MARK = "FALSE (test statement)"
-"""Mark of every false fact and statement."""
+FALSE_MARK = "FALSE (test statement)"  # of every false fact and statement
 
 
 def describe_label(label: bool, presumed: bool | None = None) -> str:
     """Describes the label of a fact or statement. presumed: nobody has checked it (`Fact.presumed`)."""
-    prefix = "" if not presumed else "presumed " if label else "PRESUMED "
-    return f"{prefix}{'true' if label else FALSE_MARK}"
+    text = "true" if label else FALSE_MARK
+    return f"{'presumed' if label else 'PRESUMED'} {text}" if presumed else text
 
 
 def label_of(fact: Fact) -> str:
@@ -297,8 +287,7 @@ def describe_answer(item: Asked) -> str:
     if answer is None or outcome == "failed":
         return say(f"answer.{outcome}", failure=answer and answer.failure)
     if outcome == "unreadable":
-        texts = sayings("unreadable")
-        return texts.get(answer.cut or "", texts["unclear"])
+        return sayings("unreadable").get(answer.cut or "", say("unreadable.unclear"))
     return f"says {'true' if answer.answer else 'false'}: {outcome}"
 
 
@@ -336,25 +325,22 @@ class Score(Measure):
     def by_chance(self, chance: Mapping[str, float | None]) -> str:
         """Formats the expected score of a fair coin."""
         value = self.of_coin(chance)
-        if value is None:
-            return NO_VALUE
-        return f"{100 * value:.2g}%" if value in (0.0, 0.5) else f"{100 * value:.2g}% (1 in {round(1 / value):,})"
+        odds = f" (1 in {round(1 / value):,})" if value not in (None, 0.0, 0.5) else ""
+        return NO_VALUE if value is None else f"{100 * value:.2g}%{odds}"
 
 
 def score(name: str, ways: int = 0) -> Score:
     """A score with its heading. ways: number of statements about a fact; 0 if the runs differ."""
-    measure = Score(**vars(MEASURES[name]))
-    if name != "joint_accuracy" or not ways:
-        return measure
-    return replace(measure, heading={1: "the one way right", 8: "all eight right"}.get(ways, f"all {ways} right"))
+    all_right = {0: MEASURES[name].heading, 1: "the one way right", 8: "all eight right"}.get(ways, f"all {ways} right")
+    return Score(**{**vars(MEASURES[name]), **({"heading": all_right} if name == "joint_accuracy" else {})})
 
 
 def first_scores(reports: Iterable[Report]) -> dict[str, list[Report]]:
     """Headline scores of these runs' methods, mastery first, then the measures shown of every run; each with its runs."""
     scores: dict[str, list[Report]] = {}
-    always = [measure.name for measure in MEASURES.values() if measure.always]
     for report in reports:
-        for name in [*sorted(PROTOCOLS[report.protocol].headline_metrics, key=lambda name: name != "joint_accuracy"), *always]:
+        headlines = sorted(PROTOCOLS[report.protocol].headline_metrics, key=lambda name: name != "joint_accuracy")
+        for name in [*headlines, *(measure.name for measure in MEASURES.values() if measure.always)]:
             scores.setdefault(name, []).append(report)
     return scores
 
@@ -372,14 +358,13 @@ def ways_of(reports: Iterable[Report]) -> int:
 
 def share_of_failing(report: Report) -> str:
     """Facts that show the failing that stands out: "20% of facts"; "62 of 100 false facts" if true and false facts differ."""
-    in_true, in_false, *_ = STANDS_OUT[report.stands_out or ""]
+    in_true, in_false = STANDS_OUT[report.stands_out or ""]
     diagnoses = report.diagnosis.by_name if report.diagnosis else {}
-    true = sum(diagnosed.true_facts for diagnosed in diagnoses.values())
-    false = sum(diagnosed.false_facts for diagnosed in diagnoses.values())
+    true = {name: diagnosed.true_facts for name, diagnosed in diagnoses.items()}
+    false = {name: diagnosed.false_facts for name, diagnosed in diagnoses.items()}
     if in_true == in_false:
-        return f"{100 * (diagnoses[in_true].true_facts + diagnoses[in_true].false_facts) / (true + false):.0f}% of facts"
-    sides = [(diagnoses[in_true].true_facts, true, "true fact")] if in_true else []
-    sides += [(diagnoses[in_false].false_facts, false, "false fact")] if in_false else []
+        return f"{100 * (true[in_true] + false[in_false]) / sum([*true.values(), *false.values()]):.0f}% of facts"
+    sides = (true.get(in_true, 0), sum(true.values()), "true fact"), (false.get(in_false, 0), sum(false.values()), "false fact")
     return " and ".join(f"{'all' if n == total else f'{n} of'} {counted(total, kind)}" for n, total, kind in sides if n)
 
 
@@ -388,8 +373,8 @@ def nothing_stands_out(reports: Iterable[Report]) -> str:
     diagnoses = [report.diagnosis for report in reports if report.diagnosis]
     if diagnoses and all(part.share.low is None for diagnosis in diagnoses for part in diagnosis.by_name.values()):
         return f"{TOO_FEW} what stands out"
-    few = diagnoses and all(diagnosis.facts < FEWEST_FACTS for diagnosis in diagnoses)
-    return say("failing.few" if few else "failing.none", facts=FEWEST_FACTS)
+    is_few = diagnoses and all(diagnosis.facts < FEWEST_FACTS for diagnosis in diagnoses)
+    return say("failing.few" if is_few else "failing.none", facts=FEWEST_FACTS)
 
 
 # ------------------------------------------------------------------------------------------------ remarks
@@ -406,9 +391,8 @@ def shared_settings(reports: Sequence[Report]) -> str:
     """States the settings that all runs share, and if they differ in others."""
     columns = [set(texts) for texts in zip(*map(settings, reports), strict=True)]
     shared = "; ".join(text for texts in columns if len(texts) == 1 for text in texts)
-    sentences = [say("settings.shared", settings=shared)] if shared else []
-    sentences += [say("settings.other")] if any(len(texts) > 1 for texts in columns) else []
-    return " ".join(sentences)
+    other = say("settings.other") if any(len(texts) > 1 for texts in columns) else ""
+    return f"{say('settings.shared', settings=shared) if shared else ''} {other}".strip()
 
 
 def about_intervals(reports: Sequence[Report]) -> str:
@@ -417,9 +401,10 @@ def about_intervals(reports: Sequence[Report]) -> str:
     population = first.population or first.true_facts
     scope = "like" if first.estimand != THESE else "all" if first.true_facts >= population and draws == 1 else "drawn"
     text = say(f"intervals.{scope}", asked=count(first.true_facts), facts=counted(population, "true fact"))
-    if draws == 1 and not any(report.shots for report in reports):
-        return text
-    return f"{text} {say('interval_draws.several' if draws > 1 else 'interval_draws.one', draws=draws)}"
+    has_examples = draws > 1 or any(report.shots for report in reports)
+    return (
+        f"{text} {say('interval_draws.several' if draws > 1 else 'interval_draws.one', draws=draws)}" if has_examples else text
+    )
 
 
 def false_on_purpose(reports: Iterable[Report]) -> str:

@@ -18,8 +18,7 @@ from medfact.datasets.table_writer import being_written, write_table
 from medfact.datasets.text import one_line
 from medfact.errors import Mistake
 from medfact.exchange.rows import answer_row, score_rows, shown_model
-from medfact.results.logs import write_every_eval
-from medfact.results.model_card import model_card
+from medfact.results.exports import model_card, write_every_eval
 from medfact.results.report import Report, report_of
 from medfact.results.wording import counted, own_name, shortened
 from medfact.spec import PROTOCOLS

@@ -18,11 +18,11 @@ from medfact.models import FUNCTION
 from medfact.results import wording
 from medfact.results.danger import danger_of
 from medfact.results.fact_table import Pairs, fact_table, pairs_of_run
+from medfact.results.findings import verdict
 from medfact.results.methods import bibtex, methods_paragraph, plain_citations
 from medfact.results.report import MOST, Report, Side, board_of, report_of, sides_of
 from medfact.results.sections import REPORT, Beside, Figures, sections_of
 from medfact.results.sections.beside import beside_of
-from medfact.results.verdict import verdict
 from medfact.results.wording import FATES, Fate, describe_ending, describe_state, fate
 from medfact.reviews.text import summary, summary_lines
 from medfact.reviews.verdicts import held, opinions

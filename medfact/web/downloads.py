@@ -21,10 +21,10 @@ from medfact.exchange import export_run
 from medfact.exchange.rows import answer_row, score_rows
 from medfact.results import wording
 from medfact.results.compare import Side, across_of_papers
+from medfact.results.exports import LOGS, log_of
+from medfact.results.findings import verdict
 from medfact.results.gallery import marks
-from medfact.results.logs import LOGS, log_of
 from medfact.results.papers import PAPERS, tables
-from medfact.results.verdict import verdict
 from medfact.reviews.transfer import rows_of
 from medfact.reviews.verdicts import show_labels
 from medfact.store import Run

@@ -19,8 +19,8 @@ from visitors import Visitor
 from medfact import notebook
 from medfact.exchange import export_run, import_run
 from medfact.results.compare import comparison, sides_of
-from medfact.results.latex import latex_tables
 from medfact.results.report import report_of
+from medfact.results.text import latex_tables
 from medfact.results.wording import FROM_FILE, names_of_runs, run_name
 from medfact.runs.run import run as ask
 from medfact.spec import RunSpec

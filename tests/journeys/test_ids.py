@@ -26,7 +26,7 @@ from visitors import Visitor
 
 from medfact.answers.prompts import RETRY
 from medfact.curation.checks import RULES
-from medfact.results.logs import LOGS
+from medfact.results.exports import LOGS
 from medfact.runs.start import start, start_planned
 from medfact.spec import RunSpec
 from medfact.store import Candidate, Store, schema

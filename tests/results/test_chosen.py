@@ -14,10 +14,9 @@ from medfact.metrics.comparison import Contrast
 from medfact.metrics.pressure import AfterPush, Pressure
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import Curve, Section, Table
-from medfact.results.latex import latex_tables
 from medfact.results.report import Report, report_of
 from medfact.results.sections import PAGE, Figures, sections_of
-from medfact.results.text import report_text
+from medfact.results.text import latex_tables, report_text
 from medfact.spec import RunSpec, describe_options
 from medfact.store import RUNNING, Store
 

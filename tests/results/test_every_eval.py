@@ -15,7 +15,7 @@ from recorded import complete_run
 from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.models import Completion
-from medfact.results.logs import model_id
+from medfact.results.exports import model_id
 from medfact.results.report import report_of
 from medfact.runs.start import start
 from medfact.spec import RunSpec

@@ -11,7 +11,7 @@ from recorded import complete_run
 from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.latex import _cells, escaped
+from medfact.results.text import _cells, escaped
 from medfact.spec import RunSpec
 from medfact.store import Store
 

@@ -9,7 +9,7 @@ from harnesses import interpreter_path
 from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.models import Completion
-from medfact.results.logs import log_of
+from medfact.results.exports import log_of
 from medfact.results.report import report_of
 from medfact.runs.run import answer
 from medfact.runs.start import start

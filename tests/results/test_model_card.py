@@ -13,7 +13,7 @@ from huggingface_hub.repocard_data import ModelCardData, model_index_to_eval_res
 from recorded import complete_run
 from small_facts import StubModel, make_fact_rows, write_csv
 
-from medfact.results.model_card import model_card
+from medfact.results.exports import model_card
 from medfact.results.report import report_of
 from medfact.spec import RunSpec
 from medfact.store import Store

@@ -29,9 +29,9 @@ from medfact.metrics.comparison import Contrast
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import findings
 from medfact.results.compare import Change, Pair, pairs_of
+from medfact.results.findings import rules_of, verdict
 from medfact.results.recall import RELATED
 from medfact.results.report import Report, Unchecked, named_first, report_of, sides_of
-from medfact.results.verdict import rules_of, verdict
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.views.report import html_report
@@ -75,18 +75,18 @@ ALONE = {
         "masters 60% of",
         "It says “true” to 24 of 60 true facts and 24 of 60 false facts, affirmed and denied.",
     ),
-    "blind": (HALF, "It masters 0% of", BELOW, "Of 100% of facts it overlooks “not”."),
-    "noisily blind": ("is no better than a coin, right on ", "It masters 0% of", "% of facts it overlooks “not”."),
-    "blind now and then": ("masters 80% of", "80% of 60 true-false pairs", ABOVE, "Of 20% of facts it overlooks “not”."),
+    "blind": (HALF, "It masters 0% of", BELOW, "It overlooks “not” in 100% of facts."),
+    "noisily blind": ("is no better than a coin, right on ", "It masters 0% of", "It overlooks “not” in "),
+    "blind now and then": ("masters 80% of", "80% of 60 true-false pairs", ABOVE, "It overlooks “not” in 20% of facts."),
     "contrary": (
         "is worse than a coin, right on 0.0%",
         "It masters 0% of",
         BELOW,
-        "Of 100% of facts it believes the opposite.",
+        "It believes the opposite of 100% of facts.",
     ),
-    "one direction": (HALF, BELOW, "It knows 100% of facts in one direction alone."),
-    "one direction at times": ("masters 70% of", "It knows 30% of facts in one direction alone."),
-    "in general": (HALF, BELOW, "It knows 100% of facts in general or in a patient alone."),
+    "one direction": (HALF, BELOW, "It knows 100% of facts in one direction only."),
+    "one direction at times": ("masters 70% of", "It knows 30% of facts in one direction only."),
+    "in general": (HALF, BELOW, "It knows 100% of facts only in general, or only in a patient."),
     "calibrated 95": ("masters 95% of", ABOVE),
     "calibrated 80": ("masters 80% of", ABOVE),
     "calibrated 60": (NOT_BETTER, "60.0% (", "It masters 60% of"),
@@ -111,7 +111,7 @@ ALONE = {
     "coin with gaps": ("is no better than a coin even when unreadable replies count half, right on 3", "of m cannot be read"),
     "knows with gaps": ("% of the replies of m cannot be read", BELOW),
     "takes most for true": ("masters 60% of", "20% of 60 true-false pairs", "It takes 48 of 60 false facts for true."),
-    "mixed": ("masters 50% of", "Of 40% of facts it overlooks “not”."),
+    "mixed": ("masters 50% of", "It overlooks “not” in 40% of facts."),
 }
 """Model → parts of its verdict, by hand from its script. A failing that is not named here is not in it."""
 
@@ -120,7 +120,7 @@ TOGETHER = {
         "Both are no better than a coin",
         "No difference in facts with all answers right, right answers or pairs with",
     ),
-    ("blind", "noisily blind"): ("Both overlook “not” (of 100% and ", "both are below these."),
+    ("blind", "noisily blind"): ("Both overlook “not” (in 100% and ", "both are below these."),
     ("calibrated 95", "calibrated 60"): (
         "calibrated 95 has 35.0 points more facts with all answers right than calibrated 60 (",
     ),
@@ -303,7 +303,7 @@ def test_no_figure_names_another_failing_than_the_verdict(reports: Reports) -> N
     """Where P(True) tells that answers are honest, the table's title names no failing either."""
     named = {name: reports(name) for name in ("calibrated 80", "blind now and then")}
     assert findings.of_diagnoses(named) == (
-        "blind now and then: of 20% of facts it overlooks “not”; calibrated 80: no single failing stands out"
+        "blind now and then: it overlooks “not” in 20% of facts; calibrated 80: no single failing stands out"
     )
     assert named_first(None, reports("a little too sure").probabilities) is None, "three points"
     assert named_first(None, reports("too sure").probabilities) == "overconfident"

@@ -19,8 +19,8 @@ from small_facts import StubModel, write_csv
 
 from medfact.errors import Mistake
 from medfact.models import Completion, Prompt
+from medfact.results.findings import verdict
 from medfact.results.report import report_of
-from medfact.results.verdict import verdict
 from medfact.results.wording import first_scores, percent, score, ways_of
 from medfact.runs.events import AnswersSaved
 from medfact.runs.run import answer

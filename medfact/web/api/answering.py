@@ -14,7 +14,7 @@ from medfact.limits import HOSTS
 from medfact.metrics import record_of
 from medfact.metrics.groupings import GROUPINGS, VARIANT
 from medfact.results.compare import conclusion
-from medfact.results.verdict import verdict
+from medfact.results.findings import verdict
 from medfact.results.wording import names_of_runs, run_name
 from medfact.store import Run
 from medfact.web.api.caller import Caller

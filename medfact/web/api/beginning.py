@@ -9,7 +9,7 @@ from pydantic import Field
 from medfact.errors import Mistake
 from medfact.languages import language_of
 from medfact.models import BUNDLED_MODEL, check_typed_address, provider_of
-from medfact.results.verdict import verdict
+from medfact.results.findings import verdict
 from medfact.results.wording import run_name
 from medfact.spec import BOUNDS
 from medfact.web.api.caller import Caller

@@ -14,7 +14,7 @@ from medfact.errors import Mistake
 from medfact.facts import Fact
 from medfact.models import provider_of
 from medfact.prototypes import orient_facts
-from medfact.results.fact_table import against_in_words
+from medfact.results.fact_table import describe_contradiction
 from medfact.results.wording import run_name
 from medfact.reviews.invitations import OWNERS, invited_by
 from medfact.reviews.queues import at_random, contested, contradicted
@@ -124,7 +124,7 @@ def contested_facts(services: Services, material: Material) -> dict[str, str]:
     asked = set().union(*answers.values())
     by_fact = {fact.fact_id: [one for one in material.statements(fact) if one.statement_id in asked] for fact in material.facts}
     by_fact = {fact_id: of for fact_id, of in by_fact.items() if of}
-    found = {fact_id: against_in_words(*of) for fact_id, of in contradicted(answers, by_fact).items()}
+    found = {fact_id: describe_contradiction(*of) for fact_id, of in contradicted(answers, by_fact).items()}
     statements = {one.statement_id: one for of in by_fact.values() for one in of}
     for name in contested(answers, {name: one.label for name, one in statements.items()}):
         found.setdefault(statements[name].fact.fact_id, "")

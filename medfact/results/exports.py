@@ -1,4 +1,4 @@
-"""Runs in the formats of other harnesses: lm-evaluation-harness samples, Inspect logs, and Every Eval Ever (schema 0.3.0)."""
+"""Runs in the formats of others: the Hub, lm-evaluation-harness, Inspect, and Every Eval Ever (schema 0.3.0)."""
 
 from __future__ import annotations
 
@@ -6,25 +6,154 @@ import hashlib
 import json
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from medfact.datasets.table_writer import being_written
-from medfact.datasets.text import escape_control_characters
+from medfact.datasets.text import escape_control_characters, one_line
+from medfact.errors import Mistake, UnknownName
 from medfact.exchange.rows import portable, shown_model, statement_row
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
 from medfact.models.hub import BUNDLED_FOLDERS
-from medfact.results.model_card import figures_of
 from medfact.results.report import Report
-from medfact.results.wording import describe_ending, describe_state
+from medfact.results.wording import (
+    FROM_FILE,
+    counted,
+    describe_ending,
+    describe_state,
+    false_on_purpose,
+    model_of,
+    share,
+    signed_share,
+)
 from medfact.runs.prompts import Demonstrations, prompt_of, prompt_text
+from medfact.spec import PROTOCOLS
 from medfact.store import COMPLETE, Answer, Asked, Run, Store
 from medfact.tasks import TASK_ID
 from medfact.version import VERSION
+from medfact.words import say, sayings
+
+HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)  # OWNER/NAME of a repository of the Hub
+
+WHERE = ".eval_results/medfact.yaml"  # path in the repository of the model
+
+
+def model_card(reports: Sequence[Report]) -> str:
+    """The snippet for runs of one or several models: YAML metadata between lines of dashes, and Markdown below it.
+
+    A figure without a value is left out.
+    """
+    results = [(model_of(report), _result(report)) for report in reports]
+    models = dict.fromkeys(name for name, _ in results)
+    index = [{"name": model, "results": [result for name, result in results if name == model]} for model in models]
+    metadata = yaml.safe_dump({"model-index": index}, allow_unicode=True, sort_keys=False, width=1_000)
+    limits = f"{say('card.limits')} {false_on_purpose(reports)}"
+    return "\n\n".join([f"---\n{metadata}---", say("card.heading"), *map(_markdown, reports), limits]) + "\n"
+
+
+def _result(report: Report) -> dict[str, Any]:
+    """An entry of the `model-index` metadata."""
+    metrics = []
+    for name, title, unit, figure in figures_of(report):
+        bounds = "" if figure.low is None or figure.high is None else f"95% interval {figure.low:.4f} to {figure.high:.4f}, "
+        metrics.append(
+            {"type": name, "value": round(figure.value, 4), "name": f"{title}, {bounds}of {counted(figure.n, unit)}"}
+        )
+    return {
+        "task": {"type": "text-classification", "name": say("card.task")},
+        "dataset": {"name": f"medfact {report.dataset}", "type": "medfact", "config": report.method},
+        "metrics": metrics,
+    }
+
+
+def _markdown(report: Report) -> str:
+    """A table of one run."""
+    shots = f"{report.shots}-shot" if report.shots else "zero-shot"
+    subject = ", ".join(map(_escape, (f"{model_of(report)} on {report.dataset}", report.method, shots)))
+    rows = (
+        f"| {title} | {describe_figure(name, figure)} | {counted(figure.n, unit)} |"
+        for name, title, unit, figure in figures_of(report)
+    )
+    table = "\n".join([say("card.columns"), "|---|---|---|", *rows])
+    ending = _escape(describe_ending(report.state, report.reason))
+    return "\n\n".join([f"{subject}, seed {report.seed}, run {report.run}:", table, *([ending] if ending else [])])
+
+
+def _escape(text: str) -> str:
+    """Escapes Markdown and the end of a table's cell."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#+-.!|" else " " if c in "\r\n" else c for c in text)
+
+
+def figures_of(report: Report) -> Iterator[tuple[str, str, str, Any]]:
+    """Yields (name, title, unit, estimate) of each headline score of a run's method, and of the two harms."""
+    listed = (*PROTOCOLS[report.protocol].headline_metrics, "false_affirmation", "false_denial")
+    for name, title in sayings("card.title").items():
+        figure = getattr(report, name)
+        if name in listed and figure.value is not None:
+            yield name, title, say(f"card.unit.{name}"), Estimate(figure.value, figure.low, figure.high, figure.n)
+
+
+def describe_figure(name: str, figure: Estimate) -> str:
+    """A figure with its interval, in percent or in points."""
+    return signed_share(figure) if name == "accuracy_gap" else share(figure)
+
+
+# ------------------------------------------------------------------------------------------------ leaderboards
+
+
+def eval_results(scored: Sequence[tuple[Run, Report]], benchmark: str, task: str, source: str | None) -> str:
+    """Content of the file for runs of one model. Raises Mistake or UnknownName.
+
+    Args:
+        benchmark: OWNER/NAME of a data set, or OWNER/NAME@REVISION.
+        task: the id of one of its tasks, which is the name of a score.
+        source: address of the evidence.
+    """
+    name, _, revision = benchmark.partition("@")
+    if not HUB_NAME.fullmatch(name):
+        raise Mistake(f"{benchmark!r} names no data set of the Hub.", "Write it as OWNER/NAME, or as OWNER/NAME@REVISION.")
+    if source is not None and not source.startswith("https://"):
+        raise Mistake(f"{source!r} is no address of a source.", "Begin it with https://.")
+    if len({report.model for _, report in scored}) > 1:
+        raise Mistake("These runs are of several models.", "Such a file belongs to one model: name runs of one.")
+    data_set = {"id": name, "task_id": task} | ({"revision": revision} if revision else {})
+    entries = []
+    for run, report in scored:
+        figures = {name: figure for name, _, _, figure in figures_of(report)}
+        if task not in figures:
+            raise UnknownName("score of this run", task, figures)
+        entries.append(
+            {
+                "dataset": dict(data_set),
+                "value": round(figures[task].value, 4),
+                "date": (run.finished_at or run.started_at)[:10],
+                **({"source": {"url": source, "name": "medfact"}} if source else {}),
+                "notes": _notes(report),
+            }
+        )
+    return yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=1_000)
+
+
+def _notes(report: Report) -> str:
+    """Every figure with its n and interval, and the settings of the run."""
+    figures = (
+        f"{name} {describe_figure(name, figure)} of {counted(figure.n, unit)}" for name, _, unit, figure in figures_of(report)
+    )
+    setting = (
+        f"{report.method}, pool {report.pool}, {counted(report.shots, 'demonstration')}, seed {report.seed}, run {report.run}"
+    )
+    ending = FROM_FILE if report.imported else "", describe_ending(report.state, report.reason)
+    parts = [f"{model_of(report)} on {report.dataset}", *figures, setting, f"medfact {VERSION}", *ending]
+    return one_line("; ".join(filter(None, parts)))
+
+
+# ------------------------------------------------------------------------------------------------ logs
 
 LM_EVAL, INSPECT = "lm-eval", "inspect"
 LOGS = {LM_EVAL: "jsonl", INSPECT: "json"}  # harness → ending of its files
@@ -87,9 +216,8 @@ def _lm_eval(run: Run, number: int, item: Asked, answer: Answer, demonstrations:
 
 def _inspect_head(run: Run, report: Report) -> dict[str, Any]:
     """An Inspect log (version 2) without its samples."""
-    ended = run.finished_at or run.started_at
-    shares = {"accuracy": report.average_accuracy, "joint_accuracy": report.joint_accuracy}
-    metrics = {name: {"name": name, "value": estimate.value} for name, estimate in shares.items() if estimate.value is not None}
+    shares = {"accuracy": report.average_accuracy.value, "joint_accuracy": report.joint_accuracy.value}
+    metrics = {name: {"name": name, "value": value} for name, value in shares.items() if value is not None}
     return {
         "version": 2,
         "status": "success" if run.state == COMPLETE else "cancelled",
@@ -120,7 +248,7 @@ def _inspect_head(run: Run, report: Report) -> dict[str, Any]:
             "completed_samples": report.answered,
             "scores": [{"name": EVALUATION, "scorer": EVALUATION, "metrics": metrics}],
         },
-        "stats": {"started_at": run.started_at, "completed_at": ended, "model_usage": {}},
+        "stats": {"started_at": run.started_at, "completed_at": run.finished_at or run.started_at, "model_usage": {}},
     }
 
 
@@ -129,12 +257,9 @@ def _inspect(run: Run, number: int, item: Asked, answer: Answer, demonstrations:
     content = prompt_of(item, demonstrations, run.spec, chat=bool(run.chat)).content
     messages = [{"role": "user", "content": content}] if isinstance(content, str) else [dict(turn) for turn in content]
     reply = {"role": "assistant", "content": answer.raw or "", "source": "generate", "model": shown_model(run.model)}
-    score = {
-        "value": "C" if answer.answer is item.statement.label else "I",
-        "answer": _word(answer.answer),
-        "metadata": {"p_true": answer.p_true},
-    }
-    failed = {"message": answer.failure, "traceback": "", "traceback_ansi": ""} if answer.failure is not None else None
+    value = "C" if answer.answer is item.statement.label else "I"
+    score = {EVALUATION: {"value": value, "answer": _word(answer.answer), "metadata": {"p_true": answer.p_true}}}
+    error = {"error": {"message": answer.failure, "traceback": "", "traceback_ansi": ""}} if answer.failure is not None else {}
     return {
         "id": number + 1,
         "epoch": 1,
@@ -142,9 +267,9 @@ def _inspect(run: Run, number: int, item: Asked, answer: Answer, demonstrations:
         "target": _word(item.statement.label),
         "messages": [*messages, reply],
         "output": {"model": shown_model(run.model), "choices": [{"message": reply, "stop_reason": "stop"}]},
-        "scores": None if failed else {EVALUATION: score},
+        "scores": None if error else score,
         "metadata": {**statement_row(item.statement), "shot_draw": item.draw},
-        **({"error": failed} if failed else {}),
+        **error,
     }
 
 
@@ -168,29 +293,27 @@ def write_every_eval(store: Store, run: Run, report: Report, folder: Path, made_
                 file.write(line)
                 digest.update(line)
                 count += 1
-        record = _record(run, report, made_at)
-        if count:
-            record["detailed_evaluation_results"] = {
-                "format": "jsonl",
-                "file_path": rows.as_posix(),
-                "hash_algorithm": "sha256",
-                "checksum": digest.hexdigest(),
-                "total_rows": count,
-                "additional_details": {"failed_calls_without_row": str(report.failed)},
-            }
-        else:
+        details = {
+            "format": "jsonl",
+            "file_path": rows.as_posix(),
+            "hash_algorithm": "sha256",
+            "checksum": digest.hexdigest(),
+            "total_rows": count,
+            "additional_details": {"failed_calls_without_row": str(report.failed)},
+        }
+        if not count:
             (folder / rows).unlink()
+        record = _record(run, report, made_at) | ({"detailed_evaluation_results": details} if count else {})
         (folder / place / f"{name}.json").write_bytes(_line(record, indent=1).encode())
     return place / f"{name}.json"
 
 
 def model_id(run: Run) -> str:
     """A model as OWNER/NAME: its repository, else its kind, such as `openai`, and its name; `medfact/NAME` if bundled."""
-    spec = shown_model(run.model)
-    kind, name = spec.split(":", 1) if ":" in spec else ("", spec)
-    parts = [part for part in re.sub(r'[<>:"\\|?*\s\x00-\x1f]+', "-", name).split("/") if part.strip(". ")]
-    named = "/".join(part.strip(". ") for part in parts) or "model"
-    return named if "/" in named else f"{re.sub(r'[^a-z0-9-]+', '-', kind) or EVALUATION}/{named}"
+    *kinds, name = shown_model(run.model).split(":", 1)
+    parts = re.sub(r'[<>:"\\|?*\s\x00-\x1f]+', "-", name).split("/")
+    named = "/".join(filter(None, (part.strip(". ") for part in parts))) or "model"
+    return named if "/" in named else f"{re.sub(r'[^a-z0-9-]+', '-', ''.join(kinds)) or EVALUATION}/{named}"
 
 
 def _record(run: Run, report: Report, made_at: int) -> dict[str, Any]:
@@ -228,7 +351,7 @@ def _record(run: Run, report: Report, made_at: int) -> dict[str, Any]:
         },
         "eval_library": {"name": EVALUATION, "version": VERSION},
         "model_info": {"name": shown_model(run.model), "id": model_id(run), "additional_details": _texts(model)},
-        "evaluation_results": [_result(run, report, *figure) for figure in figures_of(report)],
+        "evaluation_results": [_eval_result(run, report, *figure) for figure in figures_of(report)],
     }
 
 
@@ -237,11 +360,10 @@ def _texts(details: Mapping[str, object]) -> dict[str, str]:
     return {name: str(value) for name, value in details.items() if value not in (None, "")}
 
 
-def _result(run: Run, report: Report, name: str, title: str, unit: str, figure: Estimate) -> dict[str, Any]:
-    uncertainty: dict[str, Any] = {"num_samples": figure.n}
-    if figure.low is not None and figure.high is not None:
-        bounds = {"lower": figure.low, "upper": figure.high, "confidence_level": 0.95}
-        uncertainty["confidence_interval"] = {**bounds, "method": "clustered by disease and finding"}
+def _eval_result(run: Run, report: Report, name: str, title: str, unit: str, figure: Estimate) -> dict[str, Any]:
+    method = {"confidence_level": 0.95, "method": "clustered by disease and finding"}
+    has_interval = figure.low is not None and figure.high is not None
+    interval = {"confidence_interval": {"lower": figure.low, "upper": figure.high, **method}} if has_interval else {}
     return {
         "evaluation_result_id": f"{run.run}/{name}",
         "evaluation_name": f"{EVALUATION} {run.dataset}: {name}",
@@ -256,7 +378,7 @@ def _result(run: Run, report: Report, name: str, title: str, unit: str, figure: 
             "min_score": -1.0 if name == "accuracy_gap" else 0.0,
             "max_score": 1.0,
         },
-        "score_details": {"score": figure.value, "uncertainty": uncertainty},
+        "score_details": {"score": figure.value, "uncertainty": {"num_samples": figure.n, **interval}},
     }
 
 
