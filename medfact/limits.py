@@ -60,7 +60,7 @@ def is_restricted() -> bool:
 
 
 def hub_token() -> bool | None:
-    """Value for the argument `token` of Hugging Face libraries: False (anonymous) for visitors of a private server."""
+    """Argument `token` for Hugging Face libraries: False (anonymous) for visitors of a private server, else None."""
     return False if is_restricted() and not is_public_server() else None
 
 
@@ -163,7 +163,7 @@ class Limits:
     rates: Mapping[str, RateLimit] = field(default_factory=lambda: MappingProxyType({}))  # kind of request -> its limit, if any
 
     def quota_for(self, owner: str) -> Quota:
-        """The quota of an owner. Hosts have none; signed-in visitors have more than others."""
+        """The quota of an owner: unlimited for hosts, larger for signed-in visitors than for others."""
         if owner in HOSTS:
             return Quota()
         return self.signed_in if self.is_signed_in(owner) else self.visitor

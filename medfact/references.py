@@ -111,6 +111,7 @@ class ReferenceClient:
             raise ReferenceDown(f"{self.name} answered with something that is not JSON.", self.hint) from None
 
     def _append_to_cache(self, request_key: str, answer: Any) -> None:
+        """Appends an answer to the cache file, if there is one, and waits until it is on the disk."""
         if self._cache is None:
             return
         self._cache.parent.mkdir(parents=True, exist_ok=True)
@@ -206,6 +207,7 @@ class PubMed:
 
 
 def _quote_phrase(term: str) -> str:
+    """Quotes a term as a phrase in PubMed's syntax."""
     return '"' + " ".join(term.replace('"', " ").split()) + '"'
 
 

@@ -385,7 +385,7 @@ class RunSpec:
         return self.batch and "batch" not in self.imported
 
     def trusted_value(self, name: str) -> Any:
-        """Returns the value of a field with a file or address to open. Raises Mistake if it was imported from a run's file."""
+        """Returns a field's value that names a file or address to open. Raises Mistake if it was imported from a run's file."""
         value = getattr(self, name)
         if name in self.imported and value != getattr(RunSpec, name, None):
             raise Mistake(

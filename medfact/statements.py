@@ -64,8 +64,8 @@ FORM_NAMES = {key: variant.plain for key, variant in VARIANTS.items() if not var
 """Key of an affirmed variant → its description. Scores by form pool a variant with its negation."""
 
 UNREADABLE, FAILED, PENDING, ABSENT = -1, -2, -3, -4
-"""Codes of statements without an answer in arrays and queries, besides 1 (True) and 0 (False): the reply is unreadable, the
-call failed, the statement is not asked yet, the run does not have it.
+"""Codes in arrays and queries for statements without an answer, besides 1 (True) and 0 (False). In order: an unreadable reply,
+a failed call, not asked yet, not in the run.
 """
 
 PROTOTYPE = "prototype"

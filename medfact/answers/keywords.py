@@ -109,8 +109,8 @@ OWN_SPEECH = re.compile(
     r"|\b(?:the|an?|your|its|correct|right|wrong|final|negative|above|original|no|full|whole|first|second|my|our)\s*\Z",
     FLAGS,
 )
-"""Text before a verb of speech that makes the claim the model's: the subject is the model, or its evidence; or an article
-precedes, so that the "verb" is a noun ("the claim").
+"""Text before a verb of speech by which the claim is the model's. The verb's subject is the model, or its evidence; or an
+article makes the verb a noun ("the claim").
 """
 
 ODDS_AFTER = re.compile(
@@ -253,7 +253,7 @@ def _is_adverb_negated(before: str, chain: str) -> bool:
 
 
 def _firmness(word: str, before: str, after: str, chain: str) -> int | None:
-    """Firmness of a keyword's claim; None if its subject is not the statement. chain: as of `_leading_words`."""
+    """Firmness of a keyword's claim; None if its subject is not the statement. chain: leading words before the keyword."""
     if _HYPHENATED.search(before):
         return None
     alone = not before.strip(_INSIGNIFICANT) or (

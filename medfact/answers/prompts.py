@@ -148,7 +148,7 @@ def _shots_text(layout: QuestionFormat, demonstrations: tuple[Demonstration, ...
 
 
 def _chat_messages(layout: QuestionFormat, question: str, demonstrations: Sequence[Demonstration]) -> tuple[Message, ...]:
-    """Formats each demonstration as a turn of user and assistant, then the question."""
+    """Formats the messages of a chat: each demonstration as a turn of user and assistant, then the question."""
     turns: list[Message] = []
     for shot in demonstrations:
         turns.append({"role": "user", "content": layout.preface + layout.ask(shot.text)})

@@ -41,19 +41,25 @@ _MAX_CORRECTIONS, _MAX_KEYWORDS, _MAX_BEFORE_LABEL = 5, 60, 400
 
 # ---------------------------------------------------------------------------------------------------- ignored parts
 
+# struck-out text, and options whose boxes are not ticked
 _UNSELECTED = re.compile(r"~~.*?~~|(?:\[ \]|[☐□⬜])\s*\w+", FLAGS)
+# a further "Statement: …" that the model wrote, unless an answer follows the label
 _RUN_ON = re.compile(
     r"(?<=\S)(?=\s*?\n)\s++Statement\s*:(?!\W*(?:true|false|correct|incorrect)\b\W*(?:\n|\Z)).*", re.DOTALL | FLAGS
 )
+# delimiters of LaTeX formulas
 _FORMULA = re.compile(r"\$+|\\[a-z]{0,12}\s*[{(\[]|\\[)\]]", re.IGNORECASE)
 _QUOTE = "[\"'“”]?"
+# both answers as a question offers them: "true or false"
 _ECHO = re.compile(
     r"\b[a1]\s*[).:]\s*true\W{1,6}[b2]\s*[).:]\s*false\b|\btrue\s+or\s+f\w{0,4}\Z|\byes\s+or\s+no\b"
     rf"|(?:\bno\s+)?{_QUOTE}true{_QUOTE}\s*(?:\bor\b|\band\b|[/|])\s*{_QUOTE}false\b{_QUOTE}"
     rf"|{_QUOTE}false{_QUOTE}\s*(?:\bor\b|\band\b|[/|])\s*{_QUOTE}true\b{_QUOTE}",
     FLAGS,
 )
+# quotations of several words
 _QUOTED = re.compile(r"[\"“](?:[^\"“”\s]{1,40}[^\S\n]+){3,80}[^\"“”\s]{1,40}[\"”]")
+# fields of JSON with the value true, false or null
 _BOOLEAN_FIELD = re.compile(r"[\"']\w+[\"']\s*:\s*(?:true|false|null)\b", FLAGS)
 _IN_CASES = r"(?:in|for|if|when|with|under)"
 _REJECTED = re.compile(
@@ -79,21 +85,26 @@ _CORRECTED = re.compile(
 )
 """A correction: the text after it replaces the text before it."""
 
+# a reply that consists of both answers
 _BOTH_ANSWERS = re.compile(
     r"\W*(?:true|yes)\b\W+(?:false|no)\b\W*\Z|\W*(?:false|no)\b\W+(?:true|yes)\b\W*\Z|\W*(?:yes\s+and\s+no|no\s+and\s+yes)\b",
     FLAGS,
 )
+# an opening "True" or "False", perhaps after "Answer:"
 _OPENING = re.compile(
     r"\W*(?:(?:a|ans|answer|verdict|tl;?\s?dr)\s*[:=]\W*)?(?P<word>true|false)(?:\b|(?-i:(?=[A-Z][a-z])))", FLAGS
 )
+# an opening answer word before a punctuation mark: "Correct."
 _OPENING_CLAUSE = re.compile(
     rf"\W*(?:(?P<word>{WORDS})\s*(?:[.!;:\n]|\Z)|(?P<other>(?!yes|no)(?:{WORDS}))\s*(?:,|[-–—]\s))", FLAGS
 )
+# text after an answer word which shows that the word is no answer
 _DISQUALIFIED = re.compile(
     r"\?|[\"']\s*:|\W*\b[b2]\s*[.:)]\s*(?:true|false)\b|\s+as\s+(?:it|that|this)\s+(?:is|may)\b"
     rf"|[^.!?\n]{{0,80}}[,;]\s*(?:but\s+|and\s+|yet\s+)?(?:false|true)\s+(?:{_IN_CASES}|otherwise|at|during|among)\b",
     FLAGS,
 )
+# a label before an answer: "final answer:"
 _LABEL = re.compile(
     r"(?:\b(?:(?:final|correct|right|my|short|overall|best|(?P<wrong>wrong|incorrect))\s*)?"
     r"(?:answer|verdict|conclusion|judge?ment|determination|decision|assessment|evaluation|respuesta|r[ée]ponse|antwort|classification|label|selected|choice|chosen"
@@ -101,11 +112,13 @@ _LABEL = re.compile(
     r"[\"'”)\]*]*\s*(?:[:：=→|>]+|[-–—]+\s|\bis\b\s*:?|\b(?:would|should|must|will)\s+be\b\s*:?|\n)|(?:\A\s*|\n[^\S\n]*)(?:[=-]>|[→⇒∴]))",
     FLAGS,
 )
+# an answer word after a label
 _LABELLED = re.compile(
     r"[\W_]*(?:(?:that|it\s+is|it's|the\s+statement\s+is|this\s+is|clearly|definitely|probably|likely)\s+)*"
     rf"(?P<not>not\s+)?(?P<word>{WORDS})\b",
     FLAGS,
 )
+# a second answer word after a labelled one
 _AND_THE_OTHER = re.compile(rf"\W{{0,20}}(?:and|or|,|/)\W{{0,20}}(?:{WORDS})\b", FLAGS)
 _ANSWERED_QUESTION = re.compile(
     r"(?:\A|\n|[.!?]\s)\W*+(?:(?:is\s+(?:it|this|that|the\s+statement)\s+)?(?P<word>true|false)\?[\"'”*\s]*"
@@ -116,12 +129,15 @@ _ANSWERED_QUESTION = re.compile(
 """A question with its reply ("True? Certainly not"). Also matches other sentence starts, so that matching takes linear time."""
 
 _NEGATIVE_REPLY = re.compile(r"no|hardly|never|(?:\w+\s+){1,2}not", FLAGS)
+# an answer in an XML element: <answer>True
 _TAGGED_ANSWER = re.compile(
     r"<(?:answer|final_answer|verdict|label|judge?ment|conclusion|result)>"
     r"[\s\"'*]{0,20}(?:(?:the\s+statement|it)\s+is\s+)?\b(?P<word>true|false)\b(?!\s*(?:or|and|/))",
     FLAGS,
 )
+# an answer as a key of JSON: "false": true
 _KEY_SET_TO_TRUE = re.compile(r"[\"'](?P<word>true|false)[\"']\s*:\s*true\b", FLAGS)
+# the output of a classifier: a label with its score
 _SCORED_LABEL = re.compile(
     r"[\"'](?:label|answer|class)[\"']\s*:\s*[\"'](true|false)[\"']\s*,\s*[\"'](?:score|prob\w*|p|confidence|weight)\b", FLAGS
 )
@@ -140,6 +156,7 @@ _CONTRAST = re.compile(
     FLAGS,
 )
 _OPENS_WITH_CONTRAST = re.compile(rf"\W*(?:but|so|{_CONTRASTS})\b", FLAGS)
+# a subordinate clause at the start of a sentence
 _SUBORDINATE_FIRST = re.compile(
     r"\W*(?:because|since|although|though|even\s+though|while|whereas|despite|granted|admittedly|contrary\s+to|unlike)\b[^,]{0,400},",
     FLAGS,
@@ -293,8 +310,8 @@ def _split_clauses(text: str) -> Iterator[Clause]:
 def _clause_bounds(sentence: str) -> Iterator[tuple[int, int, str | None]]:
     """Yields start, end and mark of each clause of a sentence.
 
-    mark: "first" for a subordinate clause at the start of the sentence, its conjunction for a later one; "" for a main clause
-    after a contrast; None for others.
+    mark: "first" for a subordinate clause at the start of the sentence, the conjunction for a later one. "" for a main clause
+    after a contrast. None for others.
     """
     begin, mark = 0, None
     if first := _SUBORDINATE_FIRST.match(sentence):
@@ -362,6 +379,7 @@ def parse_position(read: Callable[[str], ReadAnswer], reply: str) -> int | None:
 
 
 def _parse_uncached(read: Callable[[str], ReadAnswer], reply: str) -> bool | None:
+    """Parses the answer of a reply with a function of READINGS."""
     return read(reply).answer
 
 

@@ -145,7 +145,7 @@ class Closeness:
 
     The closeness of a tail to a head in a relation is the sum of two cosine similarities (`_SimilarityIndex`).
 
-    - Head similarity: between the head and the most similar head of which the tail is true. Heads are compared by their
+    - Head similarity: between the head and the most similar head that has the tail. Heads are compared by their
       specialties and their tails in any relation, `also_true` included.
     - Tail similarity: the mean between the tail and the head's true tails. Tails are compared by their heads.
 

@@ -55,6 +55,7 @@ class StrengthAssignment:
         return self._strength_by_tail[tail] == strength
 
     def _digest(self, tail: str) -> str:
+        """Pseudorandom key of a tail, by which tails are shuffled."""
         return digest("strength", self._head, tail)
 
 

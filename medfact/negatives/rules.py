@@ -75,7 +75,7 @@ class SafetyRules:
 
     @cached_property
     def listed_with(self) -> dict[str, list[frozenset[str]]]:
-        """Word → the names that contain it, as sets of words, of the head and its known tails."""
+        """Word → the names of the head and its known tails that contain the word. Each name is a set of words."""
         listed: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
         for words in self.listed:
             for word in words:

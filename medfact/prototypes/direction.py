@@ -163,7 +163,7 @@ def _keep_file_pairs(facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], Mapping[s
 def _pair_by_head(facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], Mapping[str, Fact], Sequence[str]]:
     """Pairs each false fact with the only true fact of its head and relation, as `datasets.pairing` does.
 
-    Returns the facts; id of a paired false fact → the fact before pairing; and a note on single false facts, if any.
+    Returns the facts; a mapping, id of a paired false fact → the fact before pairing; and a note if single false facts remain.
     """
     by_id = {fact.fact_id: fact for fact in facts}
     pairing = partners_by_place(by_id)

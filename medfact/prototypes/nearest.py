@@ -37,8 +37,9 @@ class RelationCandidate:
 def suggest_relations(pool: Pool, facts: Sequence[Fact]) -> list[RelationCandidate]:
     """Lists the relations of a pool, and their inverses, that the relation of a user's facts may mean, best first.
 
-    The score adds two terms: words shared with the relation's names and its keywords in five languages, weighted by rarity; and
-    how well the entity types of heads and tails fit. facts: at least one, all of the same relation.
+    The score adds two terms. The first counts words shared with the relation's names and its keywords in five languages,
+    weighted by rarity. The second measures how well the entity types of heads and tails fit. facts: one or more, all of one
+    relation.
     """
     pairs = [(fact.head, fact.tail or "") for fact in facts[:_MAX_PAIRS]]
     head, tail = f"“{facts[0].head}”", f"“{facts[0].tail}”"
