@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 from mock_service import CONTENT_FAULTS, Behaviour, MockService, answer_word, hashed_share, p_true
-from service_models import CHOICES, KEY, Load, make_prompts, matches_service
-from service_models import load as load
+from service_models import CHOICES, KEY, ModelLoader, make_prompts, matches_service
+from service_models import load_service_model as load_service_model
 from waiting import wait_until
 
 from medfact.errors import MedfactError, ModelError
@@ -34,10 +34,10 @@ class Stopped(Monitor):
 # ------------------------------------------------------------------------------------------------ answers
 
 
-def test_every_prompt_gets_its_answer_and_the_services_own_p_true(load: Load) -> None:
+def test_every_prompt_gets_its_answer_and_the_services_own_p_true(load_service_model: ModelLoader) -> None:
     prompts = make_prompts(100)
     with MockService(Behaviour(latency=0.05)) as service:
-        got = dict(load(service).complete(prompts))
+        got = dict(load_service_model(service).complete(prompts))
     assert sorted(got) == list(range(100))
     assert matches_service(prompts, got)
     assert {(done.p_low, done.p_high, done.cut, done.failure) for done in got.values()} == {(None, None, None, None)}
@@ -46,10 +46,10 @@ def test_every_prompt_gets_its_answer_and_the_services_own_p_true(load: Load) ->
     assert service.peak_in_flight <= 32
 
 
-def test_what_the_service_said_of_each_call_is_kept(load: Load) -> None:
+def test_what_the_service_said_of_each_call_is_kept(load_service_model: ModelLoader) -> None:
     (prompt,) = prompts = make_prompts(1)
     with MockService(Behaviour(latency=0.05, first_faults=("500",))) as service:
-        ((_, done),) = load(service).complete(prompts)
+        ((_, done),) = load_service_model(service).complete(prompts)
     assert done.served is not None
     assert (done.served.model, done.served.fingerprint, done.served.attempts) == ("mock-2026-01-01", "fp_mock", 2)
     assert done.served.prompt_tokens == len(str(prompt.content)) // 4 + 4
@@ -57,10 +57,10 @@ def test_what_the_service_said_of_each_call_is_kept(load: Load) -> None:
     assert 0.05 <= done.served.seconds < SOON
 
 
-def test_a_text_goes_out_as_one_message_and_messages_as_they_are(load: Load) -> None:
+def test_a_text_goes_out_as_one_message_and_messages_as_they_are(load_service_model: ModelLoader) -> None:
     turns: tuple[Message, ...] = ({"role": "user", "content": "a"}, {"role": "assistant", "content": "True"})
     with MockService() as service:
-        model = load(service, seed=7, max_tokens=3)
+        model = load_service_model(service, seed=7, max_tokens=3)
         list(model.complete([Prompt("text", CHOICES), Prompt((*turns, {"role": "user", "content": "b"}), CHOICES)]))
     text, messages = sorted((call.body for call in service.calls), key=lambda body: len(body["messages"]))
     assert text == {
@@ -76,20 +76,20 @@ def test_a_text_goes_out_as_one_message_and_messages_as_they_are(load: Load) -> 
 
 
 @pytest.mark.parametrize("fault", sorted(CONTENT_FAULTS))
-def test_a_reply_that_says_nothing_plain_is_a_reply(load: Load, fault: str) -> None:
+def test_a_reply_that_says_nothing_plain_is_a_reply(load_service_model: ModelLoader, fault: str) -> None:
     """Unreadable is not failed: an empty reply, a refusal, one cut off by its length or by a filter."""
     (prompt,) = prompts = make_prompts(1)
     with MockService(Behaviour(content_faults={fault: 1.0})) as service:
-        ((_, done),) = load(service).complete(prompts)
+        ((_, done),) = load_service_model(service).complete(prompts)
     expected = (CONTENT_FAULTS[fault] or "").format(word=answer_word(str(prompt.content)).lower())
     cuts = {"length": "length", "content_filter": "content_filter", "refusal": "content_filter"}
     assert (done.text, done.failure, done.cut) == (expected, None, cuts.get(fault))
     assert done.p_true == (pytest.approx(p_true(str(prompt.content)), abs=1e-6) if fault == "hedge" else None)
 
 
-def test_a_quoted_prompt_that_speaks_of_temperature_is_no_refused_parameter(load: Load) -> None:
+def test_a_quoted_prompt_that_speaks_of_temperature_is_no_refused_parameter(load_service_model: ModelLoader) -> None:
     with MockService(Behaviour(constant_fault="echo")) as service:
-        model = load(service)
+        model = load_service_model(service)
         ((_, done),) = model.complete([Prompt("Gout raises the temperature. True or false?", CHOICES)])
     assert done.failure == "the service refuses (HTTP 400): Not allowed: Gout raises the temperature. True or false? (1 try)"
     assert (len(service.calls), model.notes) == (1, ())
@@ -98,11 +98,11 @@ def test_a_quoted_prompt_that_speaks_of_temperature_is_no_refused_parameter(load
 # ------------------------------------------------------------------------------------------------ faults
 
 
-def test_nothing_is_lost_and_nothing_is_asked_again_after_it_was_answered(load: Load) -> None:
+def test_nothing_is_lost_and_nothing_is_asked_again_after_it_was_answered(load_service_model: ModelLoader) -> None:
     prompts = make_prompts(300)
     faults = {"429": 0.05, "500": 0.02, "reset": 0.02, "truncated": 0.02, "nothing": 0.01, "408": 0.01, "409": 0.01}
     with MockService(Behaviour(call_faults=faults, retry_after="0.2")) as service:
-        got = dict(load(service).complete(prompts))
+        got = dict(load_service_model(service).complete(prompts))
     assert sorted(got) == list(range(300))
     assert [done.failure for done in got.values() if done.text is None] == []
     assert matches_service(prompts, got)
@@ -111,11 +111,11 @@ def test_nothing_is_lost_and_nothing_is_asked_again_after_it_was_answered(load: 
     assert all(done.served.attempts == service.call_counts()[str(prompts[place].content)] for place, done in got.items())
 
 
-def test_prompts_that_always_fail_are_reported_and_the_others_are_answered(load: Load) -> None:
+def test_prompts_that_always_fail_are_reported_and_the_others_are_answered(load_service_model: ModelLoader) -> None:
     prompts = make_prompts(200)
     broken = {place for place in range(200) if hashed_share("sticky", prompts[place].content) < 0.06}
     with MockService(Behaviour(latency=0.02, prompt_faults={"500": 0.02, "reset": 0.02, "truncated": 0.02})) as service:
-        model = load(service, tries=3)
+        model = load_service_model(service, tries=3)
         got = dict(model.complete(prompts))
         assert {place for place, done in got.items() if done.text is None} == broken
         assert 3 <= len(broken) <= 20
@@ -132,31 +132,33 @@ def test_prompts_that_always_fail_are_reported_and_the_others_are_answered(load:
     assert len(service.calls) - before == 3 * len(broken)
 
 
-def test_the_slot_is_free_while_a_prompt_waits(load: Load) -> None:
+def test_the_slot_is_free_while_a_prompt_waits(load_service_model: ModelLoader) -> None:
     """About 20 of 200 prompts wait 1 s twice. With two slots held meanwhile that would be 20 s; free, the others take 2 s."""
     prompts = make_prompts(200)
     with MockService(Behaviour(latency=0.02, prompt_faults={"503": 0.1}, retry_after="1")) as service:
         begun = time.monotonic()
-        arrived = [(time.monotonic() - begun, done) for _, done in load(service, in_flight=2, tries=3).complete(prompts)]
+        arrived = [
+            (time.monotonic() - begun, done) for _, done in load_service_model(service, in_flight=2, tries=3).complete(prompts)
+        ]
     answered = [at for at, done in arrived if done.text is not None]
     assert 150 < len(answered) < 195
     assert max(answered) < 12  # the twenty calls that wait for two seconds would take twenty, two after two
     assert max(at for at, _ in arrived) < 18
 
 
-def test_calls_in_flight_fall_to_what_a_service_takes(load: Load) -> None:
+def test_calls_in_flight_fall_to_what_a_service_takes(load_service_model: ModelLoader) -> None:
     prompts = make_prompts(150)
     with MockService(Behaviour(latency=0.03, max_in_flight=4, retry_after="0.1")) as service:
-        got = dict(load(service, in_flight=32).complete(prompts))
+        got = dict(load_service_model(service, in_flight=32).complete(prompts))
     assert matches_service(prompts, got)
     assert all(done.text is not None for done in got.values())
     assert len(service.calls) < 400  # at 32 in flight all the time, 7 of 8 would be turned away: 1,200
 
 
-def test_a_call_that_never_ends_is_given_up(load: Load) -> None:
+def test_a_call_that_never_ends_is_given_up(load_service_model: ModelLoader) -> None:
     begun = time.monotonic()
     with MockService(Behaviour(constant_fault="hang")) as service:
-        ((_, done),) = load(service, timeout=0.4, tries=2).complete(make_prompts(1))
+        ((_, done),) = load_service_model(service, timeout=0.4, tries=2).complete(make_prompts(1))
     assert done.failure == "no reply within 0.4 s (2 tries)"
     assert time.monotonic() - begun < SOON
 
@@ -164,10 +166,10 @@ def test_a_call_that_never_ends_is_given_up(load: Load) -> None:
 # ------------------------------------------------------------------------------------------------ stopping
 
 
-def test_breaking_off_ends_at_once_and_what_came_was_given(load: Load) -> None:
+def test_breaking_off_ends_at_once_and_what_came_was_given(load_service_model: ModelLoader) -> None:
     prompts = make_prompts(40)
     with MockService(Behaviour(latency=0.05, prompt_faults={"hang": 0.5})) as service:
-        model = load(service, in_flight=40)
+        model = load_service_model(service, in_flight=40)
         hanging = {place for place in range(40) if hashed_share("sticky", prompts[place].content) < 0.5}
         asked = model.complete(prompts)
         came = dict(next(asked) for _ in range(40 - len(hanging)))
@@ -180,10 +182,10 @@ def test_breaking_off_ends_at_once_and_what_came_was_given(load: Load) -> None:
         assert [done.text for _, done in model.complete([answered])] == [answer_word(str(answered.content))]
 
 
-def test_a_run_that_is_stopped_while_nothing_comes_ends_with_what_came(load: Load) -> None:
+def test_a_run_that_is_stopped_while_nothing_comes_ends_with_what_came(load_service_model: ModelLoader) -> None:
     prompts, stop = make_prompts(40), threading.Event()
     with MockService(Behaviour(latency=0.05, prompt_faults={"hang": 0.5})) as service:
-        model = load(service, in_flight=40, monitor=Stopped(stop))
+        model = load_service_model(service, in_flight=40, monitor=Stopped(stop))
         threading.Timer(0.8, stop.set).start()
         begun = time.monotonic()
         came = dict(model.complete(prompts))
@@ -191,9 +193,9 @@ def test_a_run_that_is_stopped_while_nothing_comes_ends_with_what_came(load: Loa
     assert set(came) == {place for place in range(40) if hashed_share("sticky", prompts[place].content) >= 0.5}
 
 
-def test_closing_ends_a_run_and_later_ones_say_so(load: Load) -> None:
+def test_closing_ends_a_run_and_later_ones_say_so(load_service_model: ModelLoader) -> None:
     with MockService(Behaviour(constant_fault="hang")) as service:
-        model = load(service)
+        model = load_service_model(service)
         threading.Timer(0.3, model.close).start()
         begun = time.monotonic()
         assert list(model.complete(make_prompts(3))) == []
@@ -205,10 +207,10 @@ def test_closing_ends_a_run_and_later_ones_say_so(load: Load) -> None:
 # ------------------------------------------------------------------------------------------------ once
 
 
-def test_identical_prompts_are_asked_once_over_all_calls(load: Load) -> None:
+def test_identical_prompts_are_asked_once_over_all_calls(load_service_model: ModelLoader) -> None:
     prompts = make_prompts(10) * 5
     with MockService(Behaviour(latency=0.02)) as service:
-        model = load(service, in_flight=4)
+        model = load_service_model(service, in_flight=4)
         got = dict(model.complete(prompts))
         got_again = dict(model.complete(prompts[:10]))
         longer = Prompt(prompts[0].content, CHOICES, max_tokens=50)
@@ -222,17 +224,17 @@ def test_identical_prompts_are_asked_once_over_all_calls(load: Load) -> None:
     assert sum(done.served.prompt_tokens for done in got.values()) == sum(len(str(p.content)) // 4 + 4 for p in prompts[:10])
 
 
-def test_drawn_answers_are_asked_each(load: Load) -> None:
+def test_drawn_answers_are_asked_each(load_service_model: ModelLoader) -> None:
     with MockService() as service:
-        list(load(service, temperature=None).complete(make_prompts(2) * 3))
+        list(load_service_model(service, temperature=None).complete(make_prompts(2) * 3))
         assert set(service.call_counts().values()) == {3}
-        list(load(service, temperature=0.7).complete(make_prompts(2) * 3))
+        list(load_service_model(service, temperature=0.7).complete(make_prompts(2) * 3))
     assert set(service.call_counts().values()) == {6}
 
 
-def test_prompts_that_were_thought_repeatable_are_asked_each_where_the_service_draws(load: Load) -> None:
+def test_prompts_that_were_thought_repeatable_are_asked_each_where_the_service_draws(load_service_model: ModelLoader) -> None:
     with MockService(Behaviour(latency=0.05, parameter_limits={"temperature": None})) as service:
-        got = dict(load(service).complete(make_prompts(2) * 3))
+        got = dict(load_service_model(service).complete(make_prompts(2) * 3))
     assert sorted(got) == list(range(6))
     assert set(service.answer_counts.values()) == {3}
 
@@ -253,10 +255,10 @@ def test_prompts_that_were_thought_repeatable_are_asked_each_where_the_service_d
     ids=["temperature", "a thinking model"],
 )
 def test_a_parameter_that_a_service_refuses_gives_way_once(
-    load: Load, refuses: dict[str, float | None], decoding: dict[str, object], sent: dict[str, object]
+    load_service_model: ModelLoader, refuses: dict[str, float | None], decoding: dict[str, object], sent: dict[str, object]
 ) -> None:
     with MockService(Behaviour(latency=0.02, parameter_limits=refuses)) as service:
-        model = load(service, seed=3, in_flight=4, tries=1)
+        model = load_service_model(service, seed=3, in_flight=4, tries=1)
         got = dict(model.complete(make_prompts(20)))
         refused = len(service.calls) - 20
         assert {done.failure for done in got.values()} == {None}
@@ -269,10 +271,10 @@ def test_a_parameter_that_a_service_refuses_gives_way_once(
     assert len(service.calls) == 20 + refused + 1
 
 
-def test_repeated_answers_stand_in_for_log_probabilities(load: Load) -> None:
+def test_repeated_answers_stand_in_for_log_probabilities(load_service_model: ModelLoader) -> None:
     prompts = make_prompts(20)
     with MockService(Behaviour(is_sampled=True)) as service:
-        model = load(service, repeats=5)
+        model = load_service_model(service, repeats=5)
         got = dict(model.complete(prompts))
     for place, prompt in enumerate(prompts):
         text = str(prompt.content)
@@ -293,12 +295,12 @@ def one_line_without_key(error: MedfactError) -> bool:
     return "\n" not in str(error) and len(str(error)) < 160 and KEY not in held and KEY[:12] not in held
 
 
-def test_a_quota_that_ends_midway_ends_the_run_after_what_had_come(load: Load) -> None:
+def test_a_quota_that_ends_midway_ends_the_run_after_what_had_come(load_service_model: ModelLoader) -> None:
     prompts = make_prompts(100)
     with MockService(Behaviour(latency=0.01, prompt_faults={"quota": 0.03})) as service:
         came = []
         with pytest.raises(ModelError, match="quota"):
-            came.extend(done for _, done in load(service, in_flight=1).complete(prompts))
+            came.extend(done for _, done in load_service_model(service, in_flight=1).complete(prompts))
     assert len(came) == next(place for place in range(100) if hashed_share("sticky", prompts[place].content) < 0.03)
 
 
@@ -318,21 +320,23 @@ def closed_port() -> int:
     ],
     ids=["nobody listens", "no such host", "wrong path", "no secure connection"],
 )
-def test_a_service_that_is_not_there_ends_the_run_quickly(load: Load, base_url: str, prompts: int, sentence: str) -> None:
+def test_a_service_that_is_not_there_ends_the_run_quickly(
+    load_service_model: ModelLoader, base_url: str, prompts: int, sentence: str
+) -> None:
     with MockService() as service:
         tls = service.base_url.removeprefix("http")
         address = base_url.format(port=closed_port(), service=service.base_url, service_tls=tls)
         with pytest.raises(ModelError) as raised:
-            list(load(address).complete(make_prompts(prompts)))
+            list(load_service_model(address).complete(make_prompts(prompts)))
     assert str(raised.value).startswith(sentence)
     assert one_line_without_key(raised.value)
 
 
-def test_a_service_that_falters_at_first_is_not_given_up(load: Load) -> None:
+def test_a_service_that_falters_at_first_is_not_given_up(load_service_model: ModelLoader) -> None:
     """Web pages for a few prompts, while the others are still on their way, are no wrong address."""
     prompts = make_prompts(30)
     with MockService(Behaviour(latency=1.0, prompt_faults={"html": 0.2})) as service:
-        got = dict(load(service, tries=3).complete(prompts))
+        got = dict(load_service_model(service, tries=3).complete(prompts))
     assert sum(done.text is not None for done in got.values()) > 15
     failures = {done.failure for done in got.values() if done.text is None}
     assert failures == {"a web page instead of a reply (3 tries)"}
@@ -352,9 +356,11 @@ def test_a_service_that_falters_at_first_is_not_given_up(load: Load) -> None:
         ({"top_logprobs": 21}, "A setting of the service is out of range: alternatives."),
     ],
 )
-def test_what_cannot_be_used_is_said_before_anything_is_asked(load: Load, settings: dict[str, object], sentence: str) -> None:
+def test_what_cannot_be_used_is_said_before_anything_is_asked(
+    load_service_model: ModelLoader, settings: dict[str, object], sentence: str
+) -> None:
     with pytest.raises(ModelError) as raised:
-        load("http://127.0.0.1/v1", **settings)
+        load_service_model("http://127.0.0.1/v1", **settings)
     assert str(raised.value).startswith(sentence)
     assert one_line_without_key(raised.value)
 
@@ -363,17 +369,17 @@ def test_what_cannot_be_used_is_said_before_anything_is_asked(load: Load, settin
 
 
 def test_the_key_goes_to_the_service_and_nowhere_else(
-    load: Load, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+    load_service_model: ModelLoader, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
     shown: list[object] = []
     with MockService(Behaviour(key=KEY, prompt_faults={"500": 0.2, "long": 0.2})) as service:
-        model = load(service, tries=2)
+        model = load_service_model(service, tries=2)
         shown += [*model.complete(make_prompts(20)), model, vars(model).get("settings"), model.info, model.notes]
         assert service.calls[0].headers["authorization"] == f"Bearer {KEY}"
     for fault in ("401", "403", "404", "quota"):
         with MockService(Behaviour(constant_fault=fault)) as service, pytest.raises(ModelError) as raised:
-            list(load(service).complete(make_prompts(2)))
+            list(load_service_model(service).complete(make_prompts(2)))
         shown.append((str(raised.value), repr(raised.value), repr(raised.value.__cause__)))
     captured = capsys.readouterr()
     text = "\n".join([*map(repr, shown), *map(str, shown), caplog.text, captured.out, captured.err])
@@ -382,19 +388,19 @@ def test_the_key_goes_to_the_service_and_nowhere_else(
     assert KEY[:12] not in text
 
 
-def test_a_service_of_ones_own_needs_no_key(load: Load) -> None:
+def test_a_service_of_ones_own_needs_no_key(load_service_model: ModelLoader) -> None:
     with MockService(Behaviour(key="none")) as service:
-        ((_, done),) = load(service, key=None).complete(make_prompts(1))
+        ((_, done),) = load_service_model(service, key=None).complete(make_prompts(1))
     assert done.failure is None
     with MockService(Behaviour(key="another")) as service, pytest.raises(ModelError) as raised:
-        list(load(service, key=None).complete(make_prompts(1)))
+        list(load_service_model(service, key=None).complete(make_prompts(1)))
     assert str(raised.value) == "No key for 127.0.0.1. Set OPENAI_API_KEY, or type it."
 
 
 # ------------------------------------------------------------------------------------------------ the spec
 
 
-def test_the_spec_names_a_model_of_a_service(load: Load) -> None:
+def test_the_spec_names_a_model_of_a_service(load_service_model: ModelLoader) -> None:
     check_spec("openai:gpt-4o-mini")
     with pytest.raises(MedfactError):
         check_spec("openai: ")

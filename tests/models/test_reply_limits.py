@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from odd_service import USAGE, Reply, Request, ScriptedService, chat_reply
-from service_models import Load
-from service_models import load as load
+from service_models import ModelLoader
+from service_models import load_service_model as load_service_model
 from small_models import train_small_tokenizer, write_small_llama
 
 from medfact.answers import FORMATS, make_prompt
@@ -21,7 +21,7 @@ from medfact.models.local.vocabulary import Vocabulary
 from medfact.models.prompt import decoding_of, is_settled, is_time_to_read
 from medfact.models.services.reply_limits import named_limit
 
-__all__ = ["load"]
+__all__ = ["load_service_model"]
 
 STATEMENT = "fever is a symptom of gout."
 
@@ -44,9 +44,9 @@ def test_every_question_has_the_same_limit(question: str, chat: bool) -> None:
 
 
 @pytest.mark.parametrize("settings", [{}, {"shots_as_turns": True}], ids=["text", "turns"])
-def test_a_chat_at_a_service_gets_that_limit(load: Load, settings: dict[str, Any]) -> None:
+def test_a_chat_at_a_service_gets_that_limit(load_service_model: ModelLoader, settings: dict[str, Any]) -> None:
     with ScriptedService(Reply(chat_reply("True"))) as service:
-        model = load(service.base_url, **settings)
+        model = load_service_model(service.base_url, **settings)
         ((_, done),) = model.complete([make_prompt(STATEMENT, (), chat=model.chat)])
         assert (done.text, service.requests[0].body["max_tokens"]) == ("True", REPLY_TOKENS)
 
@@ -67,7 +67,7 @@ def test_a_chat_at_a_service_gets_that_limit(load: Load, settings: dict[str, Any
     ],
 )
 def test_a_completed_text_is_asked_for_at_full_length_where_a_short_one_cannot_be_read(
-    load: Load, short: str, longer: str, text: str, cut: str | None, limits: list[int]
+    load_service_model: ModelLoader, short: str, longer: str, text: str, cut: str | None, limits: list[int]
 ) -> None:
     """It never ends by itself, and every token is paid for."""
 
@@ -76,7 +76,7 @@ def test_a_completed_text_is_asked_for_at_full_length_where_a_short_one_cannot_b
         return Reply({"choices": [{"text": words, "finish_reason": "length"}], "usage": USAGE})
 
     with ScriptedService(reply) as service:
-        ((_, done),) = load(service.base_url, completions=True).complete([make_prompt(STATEMENT, (), chat=False)])
+        ((_, done),) = load_service_model(service.base_url, completions=True).complete([make_prompt(STATEMENT, (), chat=False)])
         assert [request.body["max_tokens"] for request in service.requests] == limits
     assert (done.text, done.cut) == (text, cut)
     assert done.served is not None

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from mock_service import Behaviour, MockService
 from psutil import Process
 from recorded import finished_event
-from service_models import CHOICES, KEY, Load, make_prompts, matches_service
-from service_models import load as load
+from service_models import CHOICES, KEY, ModelLoader, make_prompts, matches_service
+from service_models import load_service_model as load_service_model
 
 from medfact.answers import make_prompt, read_answer
 from medfact.errors import ModelError, ServiceDown
@@ -33,7 +33,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, PAUSED, Store
 
-__all__ = ["load"]
+__all__ = ["load_service_model"]
 
 MB = 1 << 20
 
@@ -52,9 +52,9 @@ def spec_at(service: MockService | str, facts: Path, **settings: Any) -> RunSpec
 # ------------------------------------------------------------------------- how much is taken in
 
 
-def test_a_reply_that_unpacks_to_a_gigabyte_is_read_as_far_as_a_megabyte(load: Load) -> None:
+def test_a_reply_that_unpacks_to_a_gigabyte_is_read_as_far_as_a_megabyte(load_service_model: ModelLoader) -> None:
     with MockService(Behaviour(constant_fault="bomb")) as service:
-        model = load(service)
+        model = load_service_model(service)
         list(model.complete(make_prompts(1)))  # the packed reply itself is made now
         before = Process().memory_info().rss
         ((_, done),) = model.complete(make_prompts(1))
@@ -67,9 +67,9 @@ def test_a_reply_that_unpacks_to_a_gigabyte_is_read_as_far_as_a_megabyte(load: L
 
 
 @pytest.mark.parametrize("packing", ["br", "zstd", "gzip, gzip", "gzip, identity", "identity, gzip"])
-def test_a_reply_that_is_packed_otherwise_is_not_unpacked(packing: str, load: Load) -> None:
+def test_a_reply_that_is_packed_otherwise_is_not_unpacked(packing: str, load_service_model: ModelLoader) -> None:
     with MockService(Behaviour(constant_fault="bomb", content_encoding=packing)) as service:
-        model = load(service, tries=1)
+        model = load_service_model(service, tries=1)
         list(model.complete(make_prompts(1)))
         before = Process().memory_info().rss
         ((_, done),) = model.complete(make_prompts(1))
@@ -77,9 +77,9 @@ def test_a_reply_that_is_packed_otherwise_is_not_unpacked(packing: str, load: Lo
     assert done.failure
 
 
-def test_a_reply_that_shows_the_key_is_kept_without_it(load: Load) -> None:
+def test_a_reply_that_shows_the_key_is_kept_without_it(load_service_model: ModelLoader) -> None:
     with MockService(Behaviour(reply_text=f"True, says {KEY}.")) as service:
-        ((_, done),) = load(service).complete(make_prompts(1))
+        ((_, done),) = load_service_model(service).complete(make_prompts(1))
     assert done.text == "True, says ***."
 
 
@@ -149,11 +149,11 @@ def test_a_public_server_refuses_private_addresses(url: str) -> None:
 
 @pytest.mark.usefixtures("public")
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_the_client_of_a_public_server_asks_no_private_address(load: Load, scheme: str) -> None:
+def test_the_client_of_a_public_server_asks_no_private_address(load_service_model: ModelLoader, scheme: str) -> None:
     """Whatever let the address in: the client looks at it again for every connection."""
     with MockService() as service:
         with pytest.raises(ModelError, match="is not a public address"):
-            list(load(service.base_url.replace("http", scheme)).complete(make_prompts(3)))
+            list(load_service_model(service.base_url.replace("http", scheme)).complete(make_prompts(3)))
         assert service.calls == []
 
 
@@ -213,7 +213,7 @@ def secure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[SecureSe
 
 @pytest.mark.usefixtures("public")
 def test_a_host_whose_address_changes_is_asked_where_it_was_checked(
-    load: Load, secure: SecureService, monkeypatch: pytest.MonkeyPatch
+    load_service_model: ModelLoader, secure: SecureService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """127.0.0.1 stands for a public address here, and 127.0.0.2 for one inside: the name leads there once it was checked."""
     found = iter(["127.0.0.1"])
@@ -224,7 +224,7 @@ def test_a_host_whose_address_changes_is_asked_where_it_was_checked(
 
     monkeypatch.setattr("socket.getaddrinfo", look_up)
     monkeypatch.setattr("medfact.models.services.policy.is_public_address", lambda address: address == "127.0.0.1")
-    model = load(f"https://models.example:{secure.port}/v1", in_flight=2)
+    model = load_service_model(f"https://models.example:{secure.port}/v1", in_flight=2)
     got = dict(model.complete(make_prompts(8)))
     assert {done.text for done in got.values()} == {"True"}
     assert set(secure.asked) == {"127.0.0.1"}
@@ -232,13 +232,13 @@ def test_a_host_whose_address_changes_is_asked_where_it_was_checked(
     assert all(f"host: models.example:{secure.port}" in headers.lower() for headers in secure.headers)
 
 
-def test_no_redirect_is_followed(load: Load) -> None:
+def test_no_redirect_is_followed(load_service_model: ModelLoader) -> None:
     with (
         MockService() as inside,
         MockService(Behaviour(constant_fault="redirect", reply_text=f"{inside.base_url}/chat/completions")) as service,
     ):
         with pytest.raises(ModelError, match="redirects calls to another address"):
-            list(load(service).complete(make_prompts(5)))
+            list(load_service_model(service).complete(make_prompts(5)))
         assert inside.calls == []
 
 
@@ -296,11 +296,11 @@ def test_resume_sends_the_key_to_ones_own_address_and_to_no_other_visitors(
 # ------------------------------------------------------------------------- slow, wrong, gone
 
 
-def test_a_slow_service_that_takes_one_call_after_the_other_loses_nothing(load: Load) -> None:
+def test_a_slow_service_that_takes_one_call_after_the_other_loses_nothing(load_service_model: ModelLoader) -> None:
     """A fifth of a second a reply, 2 s allowed, 32 in flight asked: the last of 20 calls waits 4 s."""
     prompts = make_prompts(20)
     with MockService(Behaviour(latency=0.2, is_serial=True)) as service:
-        got = dict(load(service, timeout=2.0).complete(prompts))
+        got = dict(load_service_model(service, timeout=2.0).complete(prompts))
         assert {done.failure for done in got.values()} == {None}
         assert matches_service(prompts, got)
         assert len(service.calls) <= 26
@@ -339,11 +339,11 @@ def test_answers_that_were_on_their_way_do_not_make_a_dead_service_alive(
     assert vain <= 50 + 32, "fifty failures, and the calls that were in flight"
 
 
-def test_a_prompt_that_always_fails_does_not_make_a_service_away(load: Load) -> None:
+def test_a_prompt_that_always_fails_does_not_make_a_service_away(load_service_model: ModelLoader) -> None:
     """A tenth of the prompts meet an error each time, many more than 50 in all; the others are answered meanwhile."""
     prompts = make_prompts(400)
     with MockService(Behaviour(latency=0.02, prompt_faults={"500": 0.1})) as service:
-        got = dict(load(service, tries=3, in_flight=32).complete(prompts))
+        got = dict(load_service_model(service, tries=3, in_flight=32).complete(prompts))
     failed = [done for done in got.values() if done.failure]
     assert len(got) == 400
     assert 20 < len(failed) < 80
@@ -411,10 +411,10 @@ def test_the_commonest_failure_is_told(facts_file: Path, store: Store, medfact: 
 # ------------------------------------------------------------------------- services of other kinds
 
 
-def test_a_service_that_only_streams_is_read(load: Load) -> None:
+def test_a_service_that_only_streams_is_read(load_service_model: ModelLoader) -> None:
     prompts = make_prompts(20)
     with MockService(Behaviour(is_streaming=True)) as service:
-        got = dict(load(service).complete(prompts))
+        got = dict(load_service_model(service).complete(prompts))
     assert matches_service(prompts, got)
     assert all(done.text is not None and done.served is not None and done.served.prompt_tokens for done in got.values())
 
@@ -428,10 +428,10 @@ def test_a_service_that_ignores_log_probabilities_is_noted(facts_file: Path, sto
 
 
 @pytest.mark.parametrize("chosen", [True, False], ids=["chosen", "by itself"])
-def test_a_model_without_a_chat_template_is_asked_to_complete_a_text(load: Load, chosen: bool) -> None:
+def test_a_model_without_a_chat_template_is_asked_to_complete_a_text(load_service_model: ModelLoader, chosen: bool) -> None:
     prompts = make_prompts(20)
     with MockService(Behaviour(rejects_messages=not chosen)) as service:
-        model = load(service, completions=chosen, in_flight=4)
+        model = load_service_model(service, completions=chosen, in_flight=4)
         got = dict(model.complete(prompts))
         assert matches_service(prompts, got)
         assert {done.failure for done in got.values()} == {None}
@@ -451,11 +451,11 @@ def test_turns_cannot_be_completed() -> None:
 # ------------------------------------------------------------------------- replies that were cut off
 
 
-def test_a_service_that_stops_before_it_answers_is_asked_without_a_stop(load: Load) -> None:
+def test_a_service_that_stops_before_it_answers_is_asked_without_a_stop(load_service_model: ModelLoader) -> None:
     """It thinks aloud, or begins with an empty line: a stop at a line's end would cut everything away."""
     prompts = [Prompt(f"Question {number}", CHOICES, stop="\n", place=lambda reply: None) for number in range(12)]
     with MockService(Behaviour(reply_text="\n\nTrue\nand so on")) as service:
-        model = load(service, in_flight=2, completions=True)
+        model = load_service_model(service, in_flight=2, completions=True)
         got = dict(model.complete(prompts))
         assert {done.text for done in got.values()} == {"\n\nTrue"}
         assert len(service.calls) <= 12 + 2

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from odd_service import Reply, Request, ScriptedService, chat_reply, error_body
 from recorded import finished_event
-from service_models import KEY, Load, make_prompts
-from service_models import load as load
+from service_models import KEY, ModelLoader, make_prompts
+from service_models import load_service_model as load_service_model
 
 from medfact.errors import ModelError
 from medfact.models import ServiceSettings
@@ -20,7 +20,7 @@ from medfact.runs.run import run
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, PAUSED, STOPPED, Store
 
-__all__ = ["load"]
+__all__ = ["load_service_model"]
 
 
 @pytest.fixture(autouse=True)
@@ -58,9 +58,9 @@ LOGPROBS = [
 
 
 @pytest.mark.parametrize(("status", "body"), LOGPROBS, ids=lambda value: str(value)[:60])
-def test_log_probabilities_that_are_refused_are_left_out(load: Load, status: int, body: Any) -> None:
+def test_log_probabilities_that_are_refused_are_left_out(load_service_model: ModelLoader, status: int, body: Any) -> None:
     with ScriptedService(refusing("logprobs", Reply(body, status))) as service:
-        model = load(service.base_url, in_flight=2)
+        model = load_service_model(service.base_url, in_flight=2)
         got = dict(model.complete(make_prompts(6)))
         assert {done.text for done in got.values()} == {"True"}
         assert model.notes == ("The service returns no log-probabilities for this model, so P(True) is unknown.",)
@@ -80,9 +80,11 @@ FEWER = [
 
 
 @pytest.mark.parametrize(("status", "words"), FEWER)
-def test_fewer_alternatives_are_requested_where_so_many_are_refused(load: Load, status: int, words: str) -> None:
+def test_fewer_alternatives_are_requested_where_so_many_are_refused(
+    load_service_model: ModelLoader, status: int, words: str
+) -> None:
     with ScriptedService(refusing("top_logprobs", Reply(error_body(words), status), above=5)) as service:
-        model = load(service.base_url, in_flight=2)
+        model = load_service_model(service.base_url, in_flight=2)
         got = dict(model.complete(make_prompts(4)))
         assert {done.text for done in got.values()} == {"True"}
         assert service.requests[-1].body["top_logprobs"] == 5
@@ -101,9 +103,9 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("name", "status", "words", "note"), OTHERS)
-def test_other_parameters_give_way_too(load: Load, name: str, status: int, words: str, note: str) -> None:
+def test_other_parameters_give_way_too(load_service_model: ModelLoader, name: str, status: int, words: str, note: str) -> None:
     with ScriptedService(refusing(name, Reply(error_body(words), status))) as service:
-        model = load(service.base_url, in_flight=1, seed=3)
+        model = load_service_model(service.base_url, in_flight=1, seed=3)
         ((_, done),) = model.complete(make_prompts(1))
         assert done.text == "True"
         assert name not in service.requests[-1].body
@@ -113,12 +115,14 @@ def test_other_parameters_give_way_too(load: Load, name: str, status: int, words
 
 
 @pytest.mark.parametrize("name", ["random_seed", None])
-def test_a_seed_is_sent_under_the_services_own_name(load: Load, monkeypatch: pytest.MonkeyPatch, name: str | None) -> None:
+def test_a_seed_is_sent_under_the_services_own_name(
+    load_service_model: ModelLoader, monkeypatch: pytest.MonkeyPatch, name: str | None
+) -> None:
     sent = name or "seed"
     with ScriptedService(refusing(sent, Reply(error_body("Not permitted", param=sent), 422))) as service:
         row = replace(named_services()[0], address=service.base_url, seed=name)
         monkeypatch.setattr("medfact.models.services.named.named_services", lambda: (row,))
-        model = load(service.base_url, in_flight=1, seed=3)
+        model = load_service_model(service.base_url, in_flight=1, seed=3)
         ((_, done),) = model.complete(make_prompts(1))
         assert done.text == "True"
         assert [{key: value for key, value in request.body.items() if "seed" in key} for request in service.requests] == [
@@ -129,20 +133,20 @@ def test_a_seed_is_sent_under_the_services_own_name(load: Load, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("words", ["stop is not supported with this model", "Stop sequences are not supported"])
-def test_a_refused_stop_gives_way_where_texts_are_completed(load: Load, words: str) -> None:
+def test_a_refused_stop_gives_way_where_texts_are_completed(load_service_model: ModelLoader, words: str) -> None:
     (prompt,) = make_prompts(1)
     with ScriptedService(refusing("stop", Reply(error_body(words), 403))) as service:
-        model = load(service.base_url, completions=True)
+        model = load_service_model(service.base_url, completions=True)
         ((_, done),) = model.complete([replace(prompt, stop="\n")])
         assert done.failure is None or done.failure.startswith("an incomplete reply")
         assert "stop" not in service.requests[-1].body
     assert "stop sequence" in model.notes[0]
 
 
-def test_a_limit_above_what_is_allowed_is_lowered(load: Load) -> None:
+def test_a_limit_above_what_is_allowed_is_lowered(load_service_model: ModelLoader) -> None:
     words = "max_tokens is too large: 256. This model supports at most 128 completion tokens."
     with ScriptedService(refusing("max_tokens", Reply(error_body(words), 400), above=128)) as service:
-        model = load(service.base_url)
+        model = load_service_model(service.base_url)
         ((_, done),) = model.complete(make_prompts(1))
         assert (done.text, service.requests[-1].body["max_tokens"]) == ("True", 128)
     assert model.notes == ("The service allows at most 128 tokens in a reply.",)
@@ -158,9 +162,11 @@ def test_a_limit_above_what_is_allowed_is_lowered(load: Load) -> None:
     ],
     ids=lambda reply: f"{reply.status} {reply.body}",
 )
-def test_where_first_calls_fail_unexplained_they_are_tried_without_log_probabilities(load: Load, reply: Reply) -> None:
+def test_where_first_calls_fail_unexplained_they_are_tried_without_log_probabilities(
+    load_service_model: ModelLoader, reply: Reply
+) -> None:
     with ScriptedService(refusing("logprobs", reply)) as service:
-        model = load(service.base_url, in_flight=8)
+        model = load_service_model(service.base_url, in_flight=8)
         got = dict(model.complete(make_prompts(200)))
         assert {done.failure for done in got.values()} == {None}
         # Two tries are proof. Until their replies are here, calls go on with log-probabilities: some 40, or a few more.
@@ -170,18 +176,18 @@ def test_where_first_calls_fail_unexplained_they_are_tried_without_log_probabili
     )
 
 
-def test_one_call_that_fails_by_chance_costs_no_log_probabilities(load: Load) -> None:
+def test_one_call_that_fails_by_chance_costs_no_log_probabilities(load_service_model: ModelLoader) -> None:
     with ScriptedService(lambda request: Reply({}, 400) if request.number == 0 else Reply(chat_reply("True"))) as service:
-        model = load(service.base_url, in_flight=1)
+        model = load_service_model(service.base_url, in_flight=1)
         got = dict(model.complete(make_prompts(5)))
         assert {done.text for done in got.values()} == {"True"}
         assert service.requests[-1].body["logprobs"] is True
     assert model.notes == ()
 
 
-def test_one_failed_try_of_a_service_that_breaks_costs_no_log_probabilities(load: Load) -> None:
+def test_one_failed_try_of_a_service_that_breaks_costs_no_log_probabilities(load_service_model: ModelLoader) -> None:
     with ScriptedService(lambda request: Reply({}, 500) if request.number < 3 else Reply(chat_reply("True"))) as service:
-        model = load(service.base_url, in_flight=2)
+        model = load_service_model(service.base_url, in_flight=2)
         dict(model.complete(make_prompts(5)))
         assert all(request.body["logprobs"] is True for request in service.requests)
 
@@ -302,18 +308,18 @@ def test_a_run_whose_first_calls_all_fail_alike_ends_in_the_service_s_words(
     assert store.run(last.run).state == FAILED_RUN
 
 
-def test_a_short_run_that_is_refused_throughout_ends_so_too(load: Load) -> None:
+def test_a_short_run_that_is_refused_throughout_ends_so_too(load_service_model: ModelLoader) -> None:
     with (
         ScriptedService(Reply(error_body("no"), 403)) as service,
         pytest.raises(ModelError, match="does not let this key use 'mock'"),
     ):
-        list(load(service.base_url).complete(make_prompts(2)))
+        list(load_service_model(service.base_url).complete(make_prompts(2)))
 
 
-def test_no_key_is_in_the_words_of_a_service(load: Load) -> None:
+def test_no_key_is_in_the_words_of_a_service(load_service_model: ModelLoader) -> None:
     refusal = Reply(error_body(f"key {KEY} may not, nor Bearer abc.def"), 403)
     with ScriptedService(refusal) as service, pytest.raises(ModelError) as raised:
-        list(load(service.base_url).complete(make_prompts(2)))
+        list(load_service_model(service.base_url).complete(make_prompts(2)))
     assert "key *** may not, nor ***" in str(raised.value)
 
 
@@ -328,10 +334,10 @@ def test_no_key_is_in_the_words_of_a_service(load: Load) -> None:
         "Mon, 01 Jan 0001 00:00:00 +2359",
     ],
 )  # fmt: skip
-def test_an_absurd_wait_is_no_error(load: Load, after: str) -> None:
+def test_an_absurd_wait_is_no_error(load_service_model: ModelLoader, after: str) -> None:
     first = Reply(error_body("slow down"), 429, {"Retry-After": after, "Retry-After-Ms": "soon"})
     with ScriptedService(lambda request: first if request.number == 0 else Reply(chat_reply("True"))) as service:
-        ((_, done),) = load(service.base_url).complete(make_prompts(1))
+        ((_, done),) = load_service_model(service.base_url).complete(make_prompts(1))
     assert done.text == "True"
 
 
@@ -346,9 +352,9 @@ def with_tokens(*tokens: str) -> Reply:
     return Reply(body)
 
 
-def test_tokens_that_do_not_tell_are_not_called_missing(load: Load) -> None:
+def test_tokens_that_do_not_tell_are_not_called_missing(load_service_model: ModelLoader) -> None:
     with ScriptedService(with_tokens("§1", "§2")) as service:
-        model = load(service.base_url)
+        model = load_service_model(service.base_url)
         got = dict(model.complete(make_prompts(16)))
     assert {(done.text, done.p_true, done.p_mass) for done in got.values()} == {("True", None, 0.0)}
     (note,) = model.notes
@@ -356,9 +362,9 @@ def test_tokens_that_do_not_tell_are_not_called_missing(load: Load) -> None:
     assert "returns no log-probabilities" not in note
 
 
-def test_groups_of_letters_tell(load: Load) -> None:
+def test_groups_of_letters_tell(load_service_model: ModelLoader) -> None:
     with ScriptedService(with_tokens("Tr", "Fal")) as service:
-        model = load(service.base_url)
+        model = load_service_model(service.base_url)
         got = dict(model.complete(make_prompts(16)))
     assert {(done.p_true, done.p_mass) for done in got.values()} == {(0.5, 1.0)}
     assert model.notes == ()

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from odd_service import Reply, Request, ScriptedService, chat_reply, delta_event, error_body, event_stream
-from service_models import CHOICES, Load, make_prompts
-from service_models import load as load
+from service_models import CHOICES, ModelLoader, make_prompts
+from service_models import load_service_model as load_service_model
 
 from medfact.answers import read_answer
 from medfact.errors import ModelError
@@ -21,7 +21,7 @@ from medfact.models.services.contents import ending_of
 from medfact.models.services.parameters import CUT_BEFORE_ANSWER
 from medfact.models.services.replies import READ_IN_THINKING, THINKING_ALONE, TOKENS_ESTIMATED, shortened
 
-__all__ = ["load"]
+__all__ = ["load_service_model"]
 
 
 @pytest.fixture(autouse=True)
@@ -29,10 +29,10 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("medfact.models.services.schedule.wait_before", lambda *_, **__: 0.0)
 
 
-def asked(load: Load, reply: Reply, **settings: Any) -> tuple[Completion, list[Request], tuple[str, ...]]:
+def asked(load_service_model: ModelLoader, reply: Reply, **settings: Any) -> tuple[Completion, list[Request], tuple[str, ...]]:
     """What becomes of one prompt."""
     with ScriptedService(reply) as service:
-        model = load(service.base_url, **{"tries": 2, **settings})
+        model = load_service_model(service.base_url, **{"tries": 2, **settings})
         ((_, done),) = model.complete(make_prompts(1))
         return done, service.requests, model.notes
 
@@ -59,8 +59,8 @@ FAILED = [
 
 
 @pytest.mark.parametrize("reason", [*NORMAL, *LENGTH, *FILTERED], ids=repr)
-def test_a_reply_ends_as_its_reason_says_in_any_service_s_words(load: Load, reason: object) -> None:
-    done, requests, _ = asked(load, Reply(chat_reply("It is said that", reason)))
+def test_a_reply_ends_as_its_reason_says_in_any_service_s_words(load_service_model: ModelLoader, reason: object) -> None:
+    done, requests, _ = asked(load_service_model, Reply(chat_reply("It is said that", reason)))
     cut = "length" if reason in LENGTH else "content_filter" if reason in FILTERED else None
     assert (done.text, done.cut, done.failure) == ("It is said that", cut, None)
     assert len(requests) == 1
@@ -68,8 +68,10 @@ def test_a_reply_ends_as_its_reason_says_in_any_service_s_words(load: Load, reas
 
 @pytest.mark.parametrize("reason", FAILED, ids=repr)
 @pytest.mark.parametrize("text", ["True", ""])
-def test_a_reply_that_did_not_end_is_asked_again_and_never_read(load: Load, reason: object, text: str) -> None:
-    done, requests, _ = asked(load, Reply(chat_reply(text, reason)))
+def test_a_reply_that_did_not_end_is_asked_again_and_never_read(
+    load_service_model: ModelLoader, reason: object, text: str
+) -> None:
+    done, requests, _ = asked(load_service_model, Reply(chat_reply(text, reason)))
     assert done.text is None
     assert done.failure is not None
     assert f"finish_reason {json.dumps(reason)}" in done.failure
@@ -121,26 +123,28 @@ def with_choice(text: str, **more: Any) -> dict[str, Any]:
         (event_stream(delta_event(content="False"), end=""), "an incomplete reply"),
     ],
 )
-def test_a_generation_that_its_service_calls_failed_is_asked_again_and_never_read(load: Load, body: Any, words: str) -> None:
-    done, requests, _ = asked(load, Reply(body))
+def test_a_generation_that_its_service_calls_failed_is_asked_again_and_never_read(
+    load_service_model: ModelLoader, body: Any, words: str
+) -> None:
+    done, requests, _ = asked(load_service_model, Reply(body))
     assert done.text is None
     assert words in str(done.failure)
     assert str(done.failure).endswith("(2 tries)")
     assert len(requests) == 2
 
 
-def test_a_failed_generation_is_answered_at_the_next_try(load: Load) -> None:
+def test_a_failed_generation_is_answered_at_the_next_try(load_service_model: ModelLoader) -> None:
     with ScriptedService(
         lambda request: Reply(with_choice("Tr", error=DIED) if request.number == 0 else chat_reply("False"))
     ) as service:
-        ((_, done),) = load(service.base_url).complete(make_prompts(1))
+        ((_, done),) = load_service_model(service.base_url).complete(make_prompts(1))
     assert (done.text, done.failure) == ("False", None)
     assert done.served is not None
     assert (done.served.attempts, done.served.wasted_tokens > 0) == (2, True)  # the first may be billed
 
 
-def test_the_words_of_a_failed_generation_are_shown_without_the_key(load: Load) -> None:
-    done, _, _ = asked(load, Reply(error_body("bad key sk-secret-0123456789abcdef, says Bearer xyz", code=500)))
+def test_the_words_of_a_failed_generation_are_shown_without_the_key(load_service_model: ModelLoader) -> None:
+    done, _, _ = asked(load_service_model, Reply(error_body("bad key sk-secret-0123456789abcdef, says Bearer xyz", code=500)))
     assert "bad key ***" in str(done.failure)
     assert "sk-secret" not in str(done.failure)
 
@@ -154,10 +158,12 @@ def test_the_words_of_a_failed_generation_are_shown_without_the_key(load: Load) 
         ("insufficient_quota", "The quota at 127.0.0.1 is used up."),
     ],
 )
-def test_an_error_in_a_reply_of_status_200_means_what_its_code_means(load: Load, code: object, sentence: str) -> None:
+def test_an_error_in_a_reply_of_status_200_means_what_its_code_means(
+    load_service_model: ModelLoader, code: object, sentence: str
+) -> None:
     with ScriptedService(Reply(error_body("Not today", code=code))) as service:
         with pytest.raises(ModelError, match=re.escape(sentence)):
-            list(load(service.base_url).complete(make_prompts(3)))
+            list(load_service_model(service.base_url).complete(make_prompts(3)))
         assert len(service.requests) <= 3
 
 
@@ -191,20 +197,20 @@ def test_an_error_in_a_reply_of_status_200_means_what_its_code_means(load: Load,
     ],
     ids=lambda value: json.dumps(value)[:40],
 )
-def test_the_text_of_a_message_is_found_in_any_shape(load: Load, content: Any, text: str) -> None:
-    done, _, _ = asked(load, Reply(chat_reply(content)))
+def test_the_text_of_a_message_is_found_in_any_shape(load_service_model: ModelLoader, content: Any, text: str) -> None:
+    done, _, _ = asked(load_service_model, Reply(chat_reply(content)))
     assert (done.text, done.failure) == (text, None)
 
 
 @pytest.mark.parametrize("content", [5, 0.97, True, {"answer": 1}, {"text": {"x": {}}}], ids=repr)
-def test_a_content_without_text_is_no_reply(load: Load, content: Any) -> None:
+def test_a_content_without_text_is_no_reply(load_service_model: ModelLoader, content: Any) -> None:
     """It is not what the model said, so it is not stored as such, in Python's or any other spelling."""
-    done, _, _ = asked(load, Reply(chat_reply(content)))
+    done, _, _ = asked(load_service_model, Reply(chat_reply(content)))
     assert (done.text, done.failure) == (None, "an incomplete reply (2 tries)")
 
 
-def test_a_refusal_in_a_part_is_one(load: Load) -> None:
-    done, _, _ = asked(load, Reply(chat_reply([{"type": "refusal", "refusal": "I cannot."}])))
+def test_a_refusal_in_a_part_is_one(load_service_model: ModelLoader) -> None:
+    done, _, _ = asked(load_service_model, Reply(chat_reply([{"type": "refusal", "refusal": "I cannot."}])))
     assert (done.text, done.cut) == ("I cannot.", "content_filter")
 
 
@@ -238,8 +244,8 @@ LINE = f"data: {json.dumps(BODY)}\n\n"
     ],
     ids=range(16),
 )
-def test_a_stream_is_read_however_it_is_written(load: Load, stream: str) -> None:
-    done, _, _ = asked(load, Reply(stream, headers={"Content-Type": "text/event-stream"}))
+def test_a_stream_is_read_however_it_is_written(load_service_model: ModelLoader, stream: str) -> None:
+    done, _, _ = asked(load_service_model, Reply(stream, headers={"Content-Type": "text/event-stream"}))
     assert (done.text, done.failure, done.cut) == ("True", None, None)
 
 
@@ -264,8 +270,8 @@ PLAIN = json.dumps(chat_reply("True, " + "and so on. " * 50)).encode()
     ],
     ids=["gzip", "x-gzip", "two parts", "padding", "zlib", "raw", "raw, in capitals"],
 )
-def test_a_packed_reply_is_unpacked(load: Load, packing: str, packed: bytes) -> None:
-    done, _, _ = asked(load, Reply(packed, headers={"Content-Encoding": packing}))
+def test_a_packed_reply_is_unpacked(load_service_model: ModelLoader, packing: str, packed: bytes) -> None:
+    done, _, _ = asked(load_service_model, Reply(packed, headers={"Content-Encoding": packing}))
     assert done.failure is None
     assert str(done.text).startswith("True, and so on.")
 
@@ -275,8 +281,8 @@ def test_a_packed_reply_is_unpacked(load: Load, packing: str, packed: bytes) -> 
     [gzip.compress(PLAIN)[:60], b"not packed", raw_deflate(PLAIN)[:20]],
     ids=["gzip, cut", "not packed", "raw, cut"],  # what gzip makes holds the time, and each worker collects its own tests
 )
-def test_a_reply_whose_packing_is_broken_is_none(load: Load, packed: bytes) -> None:
-    done, _, _ = asked(load, Reply(packed, headers={"Content-Encoding": "deflate"}))
+def test_a_reply_whose_packing_is_broken_is_none(load_service_model: ModelLoader, packed: bytes) -> None:
+    done, _, _ = asked(load_service_model, Reply(packed, headers={"Content-Encoding": "deflate"}))
     assert done.failure is not None
 
 
@@ -303,16 +309,18 @@ def test_a_reply_whose_packing_is_broken_is_none(load: Load, packed: bytes) -> N
     ],
     ids=repr,
 )
-def test_tokens_are_counted_or_estimated_and_that_is_said(load: Load, usage: Any, tokens: tuple[int, int] | None) -> None:
-    done, _, notes = asked(load, Reply(chat_reply("True", usage=usage)))
+def test_tokens_are_counted_or_estimated_and_that_is_said(
+    load_service_model: ModelLoader, usage: Any, tokens: tuple[int, int] | None
+) -> None:
+    done, _, notes = asked(load_service_model, Reply(chat_reply("True", usage=usage)))
     assert done.served is not None
     assert (TOKENS_ESTIMATED in notes) is (tokens is None)
     # 46 characters are 12 tokens, "True" is one, and a message adds four
     assert (done.served.prompt_tokens, done.served.completion_tokens) == (tokens or (16, 5))
 
 
-def test_thinking_that_is_served_apart_is_estimated_too(load: Load) -> None:
-    done, _, _ = asked(load, Reply(chat_reply("True", usage=None, reasoning_content="x" * 400)))
+def test_thinking_that_is_served_apart_is_estimated_too(load_service_model: ModelLoader) -> None:
+    done, _, _ = asked(load_service_model, Reply(chat_reply("True", usage=None, reasoning_content="x" * 400)))
     assert done.served is not None
     assert done.served.completion_tokens == 101 + 4
 
@@ -346,26 +354,30 @@ def positions(tokens: list[str], p_of_true: float) -> dict[str, Any]:
 
 @pytest.mark.parametrize("fields", APART.values(), ids=APART)
 @pytest.mark.parametrize("listed", ["thinking too", "answer alone"])
-def test_thinking_apart_is_no_answer_and_p_true_is_that_of_the_answer(load: Load, fields: dict[str, Any], listed: str) -> None:
+def test_thinking_apart_is_no_answer_and_p_true_is_that_of_the_answer(
+    load_service_model: ModelLoader, fields: dict[str, Any], listed: str
+) -> None:
     before = ["It", " is", " true", ".", "\n", "But", "True", "</s>"] if listed == "thinking too" else []
     reply = chat_reply("False", **fields)
     reply["choices"][0]["logprobs"] = positions([*before, "False"], 0.25)
-    done, _, notes = asked(load, Reply(reply))
+    done, _, notes = asked(load_service_model, Reply(reply))
     assert (done.text, notes) == ("False", ())
     assert done.p_true == pytest.approx(0.25)
 
 
-def test_p_true_is_unknown_where_nobody_knows_which_token_answers(load: Load) -> None:
+def test_p_true_is_unknown_where_nobody_knows_which_token_answers(load_service_model: ModelLoader) -> None:
     reply = chat_reply("False", reasoning="It is true.")
     reply["choices"][0]["logprobs"] = positions(["It", " is", " true", "."], 0.25)
-    done, _, _ = asked(load, Reply(reply))
+    done, _, _ = asked(load_service_model, Reply(reply))
     assert (done.text, done.p_true) == ("False", None)
 
 
 @pytest.mark.parametrize("fields", APART.values(), ids=APART)
 @pytest.mark.parametrize("content", [None, "", "\n", []], ids=repr)
-def test_thinking_alone_is_no_answer_and_a_note_says_so(load: Load, fields: dict[str, Any], content: Any) -> None:
-    done, _, notes = asked(load, Reply(chat_reply(content, **fields)))
+def test_thinking_alone_is_no_answer_and_a_note_says_so(
+    load_service_model: ModelLoader, fields: dict[str, Any], content: Any
+) -> None:
+    done, _, notes = asked(load_service_model, Reply(chat_reply(content, **fields)))
     assert (done.text, done.cut) == (f"<think>\n{THINKING}", None)
     assert read_answer(done.text or "") is None
     assert THINKING_ALONE in notes
@@ -384,16 +396,18 @@ def test_thinking_alone_is_no_answer_and_a_note_says_so(load: Load, fields: dict
         (r"Either \boxed{True} or \boxed{False}? I say \boxed{True}", r"\boxed{True}", True),
     ],
 )
-def test_an_answer_in_the_thinking_alone_is_read_where_it_is_one(load: Load, thinking: str, text: str, answer: bool) -> None:
-    done, _, notes = asked(load, Reply(chat_reply(None, reasoning_content=thinking)))
+def test_an_answer_in_the_thinking_alone_is_read_where_it_is_one(
+    load_service_model: ModelLoader, thinking: str, text: str, answer: bool
+) -> None:
+    done, _, notes = asked(load_service_model, Reply(chat_reply(None, reasoning_content=thinking)))
     assert (done.text, done.cut) == (text, None)
     assert read_answer(done.text or "") is answer
     assert READ_IN_THINKING in notes
 
 
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
-def test_thinking_that_was_cut_is_no_answer(load: Load, reason: str) -> None:
-    done, _, notes = asked(load, Reply(chat_reply(None, reason, reasoning_content="True")))
+def test_thinking_that_was_cut_is_no_answer(load_service_model: ModelLoader, reason: str) -> None:
+    done, _, notes = asked(load_service_model, Reply(chat_reply(None, reason, reasoning_content="True")))
     assert (done.text, done.cut, notes) == ("", reason, (CUT_BEFORE_ANSWER,) if reason == "length" else ())
 
 
@@ -421,7 +435,7 @@ def test_of_long_thinking_the_answer_is_kept() -> None:
     ],
 )
 def test_a_chat_s_reply_ends_at_the_stop_if_it_has_answered_by_then(
-    load: Load, reply: str, settled_after: int | None, kept: str
+    load_service_model: ModelLoader, reply: str, settled_after: int | None, kept: str
 ) -> None:
     def place(text: str) -> int | None:
         at = text.lower().find("true")
@@ -429,19 +443,19 @@ def test_a_chat_s_reply_ends_at_the_stop_if_it_has_answered_by_then(
 
     prompt = Prompt("x", CHOICES, stop="\n", settled_after=settled_after, place=place)
     with ScriptedService(Reply(chat_reply(reply))) as service:
-        ((_, done),) = load(service.base_url).complete([prompt])
+        ((_, done),) = load_service_model(service.base_url).complete([prompt])
         assert "stop" not in service.requests[0].body
     assert done.text == kept
 
 
-def test_a_wait_that_a_failed_reply_asks_for_is_kept(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wait_that_a_failed_reply_asks_for_is_kept(load_service_model: ModelLoader, monkeypatch: pytest.MonkeyPatch) -> None:
     asked_to_wait: list[float | None] = []
     monkeypatch.setattr(
         "medfact.models.services.schedule.wait_before", lambda *_, requested, **__: asked_to_wait.append(requested) or 0.0
     )
     busy = Reply(error_body("slow down", code=429), headers={"Retry-After": "7"})
     with ScriptedService(lambda request: busy if request.number == 0 else Reply(chat_reply("True"))) as service:
-        ((_, done),) = load(service.base_url).complete(make_prompts(1))
+        ((_, done),) = load_service_model(service.base_url).complete(make_prompts(1))
     assert (done.text, asked_to_wait) == ("True", [7.0])
 
 

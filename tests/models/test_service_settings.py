@@ -19,8 +19,8 @@ from asked_updates import OWNER
 from asked_updates import services as services
 from odd_service import Reply, ScriptedService, chat_reply
 from recorded import complete_run, finished_event
-from service_models import KEY, Load, make_prompts
-from service_models import load as load
+from service_models import KEY, ModelLoader, make_prompts
+from service_models import load_service_model as load_service_model
 from waiting import HANG_SECONDS
 
 import medfact as package
@@ -41,7 +41,7 @@ from medfact.web.pages.write import WriteShow
 from medfact.web.pages.write import start as start_writing
 from medfact.web.services import Services
 
-__all__ = ["load", "services"]
+__all__ = ["load_service_model", "services"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -193,10 +193,10 @@ def test_no_record_holds_a_secret(address: str, clean: str) -> None:
     assert without_secrets(None) is None
 
 
-def test_a_query_of_the_address_goes_with_every_call(load: Load) -> None:
+def test_a_query_of_the_address_goes_with_every_call(load_service_model: ModelLoader) -> None:
     with ScriptedService(Reply(chat_reply("True"))) as service:
         for query in ("?api-version=2024-06-01", "/?api-version=2024-06-01&deployment=a%20b"):
-            list(load(service.base_url + query).complete(make_prompts(1)))
+            list(load_service_model(service.base_url + query).complete(make_prompts(1)))
         paths = [request.path for request in service.requests]
     assert paths == [
         "/v1/chat/completions?api-version=2024-06-01",
@@ -300,13 +300,15 @@ OWN = {
 }
 
 
-def test_organization_and_project_go_only_where_the_key_goes_unasked(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_organization_and_project_go_only_where_the_key_goes_unasked(
+    load_service_model: ModelLoader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in OWN.items():
         monkeypatch.setenv(name, value)
     with ScriptedService(Reply(chat_reply("True"))) as service:
-        list(load(service.base_url).complete(make_prompts(1)))
+        list(load_service_model(service.base_url).complete(make_prompts(1)))
         monkeypatch.setenv("OPENAI_BASE_URL", service.base_url)
-        list(load("", base_url=None).complete(make_prompts(1)))
+        list(load_service_model("", base_url=None).complete(make_prompts(1)))
         monkeypatch.setenv("MEDFACT_PUBLIC", "1")
         elsewhere, own = (request.headers for request in service.requests)
     assert "mine" not in str(elsewhere)
@@ -317,15 +319,15 @@ def test_organization_and_project_go_only_where_the_key_goes_unasked(load: Load,
 @pytest.mark.parametrize("name", OWN)
 @pytest.mark.parametrize("value", ["X: a\x00b", "X: ü", "X: a\rb", "X: \ud800"], ids=ascii)
 def test_an_odd_value_of_the_environment_is_a_sentence_or_nothing(
-    name: str, value: str, load: Load, monkeypatch: pytest.MonkeyPatch
+    name: str, value: str, load_service_model: ModelLoader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "environ", {**os.environ, name: value})
     with ScriptedService(Reply(chat_reply("True"))) as service:
-        ((_, done),) = load(service.base_url).complete(make_prompts(1))
+        ((_, done),) = load_service_model(service.base_url).complete(make_prompts(1))
         assert done.text == "True"
         os.environ["OPENAI_BASE_URL"] = service.base_url
         with pytest.raises(ModelError, match=f"{name} contains characters that cannot be sent"):
-            load("", base_url=None)
+            load_service_model("", base_url=None)
 
 
 def test_an_encoder_s_service_gets_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,16 +368,16 @@ def without_socksio(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("proxy", UNUSABLE)
 @pytest.mark.parametrize("name", ["ALL_PROXY", "https_proxy"])
 def test_a_proxy_that_cannot_be_used_is_named_where_it_is_needed(
-    proxy: str, name: str, load: Load, monkeypatch: pytest.MonkeyPatch
+    proxy: str, name: str, load_service_model: ModelLoader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for other in ("ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"):
         monkeypatch.delenv(other, raising=False)
     monkeypatch.setenv(name, proxy)
     with pytest.raises(Mistake, match=f"The environment variable {name} names") as raised:
-        load("https://models.invalid/v1")
+        load_service_model("https://models.invalid/v1")
     assert "secret" not in str(raised.value)
     with ScriptedService(Reply(chat_reply("True"))) as service:  # this machine is reached without it
-        ((_, done),) = load(service.base_url).complete(make_prompts(1))
+        ((_, done),) = load_service_model(service.base_url).complete(make_prompts(1))
     assert done.text == "True"
 
 
