@@ -139,7 +139,7 @@ def test_a_dangerous_fact_without_an_answer_keeps_a_model_from_passing(simulated
     gate = replace(gate, mastery=passed)
     assert (gate.verdict, gate.dangerous, gate.unanswered) == (CANNOT_TELL, (), (silent.statement.fact,))
     assert (gate.asked, gate.risky) == (len(risky), len(risky))
-    assert "1 fact judged false not answered" in in_words(gate)
+    assert "no answer to 1 fact judged false" in in_words(gate)
     assert replace(gate, allowed=1).verdict == PASS, "one may be affirmed, and no more than one can have been"
     assert replace(gate, mastery=passed._replace(verdict=FAIL)).verdict == FAIL
 

@@ -244,7 +244,7 @@ def test_a_check_leaves_out_what_was_withdrawn_and_says_how_much(store: Store, m
     newest = store.runs()[-1]
     assert {fact.head for fact in store.answers.facts(newest.run)} == {"actinomycosis"}
     said = medfact("check", "baseline:always-true", "--against", base, "--db", url).out
-    assert "48 statements about 6 facts of the baseline no longer asked: withdrawn from clinical-relations since" in said
+    assert "48 statements about 6 facts of the baseline are no longer asked: withdrawn from clinical-relations since" in said
     now = asked(store, None, replace(SPEC, limit=4))
     whole = json.loads(medfact("check", "baseline:always-true", "--against", now, "--db", url, "--json").out)
     assert whole["withdrawn"] == {"statements": 0, "facts": 0}
