@@ -138,11 +138,10 @@ class FactTable:
 
     def chosen(self, name: str = "all", pattern: str | None = None) -> NDArray[np.int64]:
         """Rows that pass filter `name` of SHOWN, and that have a pattern (see `patterns`) in a run."""
-        rows = np.ones(self.number.shape[1], dtype=bool)
-        if name == "differ":
-            rows &= (self.fate != self.fate[:1]).any(axis=(0, 2))
-        elif name in {"none", "every", "one"}:
-            rows &= self.answered & (self.mastered.sum(axis=0) == {"none": 0, "every": len(self.runs), "one": 1}[name])
+        rows = (self.fate != self.fate[:1]).any(axis=(0, 2)) if name == "differ" else np.ones(self.number.shape[1], dtype=bool)
+        masters = {"none": 0, "every": len(self.runs), "one": 1}
+        if name in masters:
+            rows &= self.answered & (self.mastered.sum(axis=0) == masters[name])
         if pattern is not None:
             names, kind = self._patterns
             rows &= (kind == (names.index(pattern) if pattern in names else -1)).any(axis=0)

@@ -231,8 +231,8 @@ def test_true_facts_that_are_only_no_longer_asked_are_told_apart(store: Store) -
     run = asked(store, earlier(Fact("achondroplasia", "caused by", "FGFR2 gene mutations"), left=3), replace(SPEC, negatives=0))
     words = words_of(store, run)
     assert "1 of 4 true facts" in words
-    assert "(withdrawn since, or named otherwise); 1 of them it still holds true or arguable." in words
-    assert "FGFR2 gene mutations: now held true or arguable: asked neither as true nor as false" in words
+    assert "(withdrawn since, or named otherwise); 1 of them are still held true or arguable there." in words
+    assert "FGFR2 gene mutations: now held true or arguable, so asked neither as true nor as false" in words
 
 
 def test_a_check_leaves_out_what_was_withdrawn_and_says_how_much(store: Store, medfact: Callable[..., Any], url: str) -> None:
