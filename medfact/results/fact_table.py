@@ -170,9 +170,8 @@ class FactTable:
 
     def worst_first(self, rows: NDArray[np.int64]) -> list[int]:
         """Sorts rows by the number of wrong answers of all runs, most first; rows without answers last."""
-        wrong = np.isin(self.fate, (0, UNREADABLE)).sum(axis=(0, 2))
-        is_begun = np.asarray((self.fate >= UNREADABLE).any(axis=(0, 2)), dtype=bool)
-        return sorted(rows.tolist(), key=lambda row: (not is_begun[row], -int(wrong[row])))
+        wrong, answered = (np.isin(self.fate, codes).sum(axis=(0, 2)) for codes in ((0, UNREADABLE), (0, 1, UNREADABLE)))
+        return sorted(rows.tolist(), key=lambda row: (not answered[row], -int(wrong[row])))
 
     def worst(self, facts: Sequence[Fact]) -> list[int]:
         """Rows that some run does not master: most wrong answers first, and each condition before a second row of any.
@@ -187,9 +186,9 @@ class FactTable:
     def patterns(self, most: int = 20) -> list[tuple[str, int]]:
         """The most frequent patterns of outcomes, such as "✓✓✓✓✗✗✗✗", each with the number of facts that have it in a run."""
         names, kind = self._patterns
-        facts = Counter({name: int((kind == number).any(axis=0).sum()) for number, name in enumerate(names)})
-        facts.pop(FATES[ABSENT].glyph * len(self.variants), None)
-        return facts.most_common(most)
+        not_asked = FATES[ABSENT].glyph * len(self.variants)
+        counts = {name: int((kind == number).any(axis=0).sum()) for number, name in enumerate(names) if name != not_asked}
+        return Counter(counts).most_common(most)
 
     @cached_property
     def _patterns(self) -> tuple[list[str], NDArray[np.int64]]:

@@ -70,10 +70,9 @@ class Group:
 
 def gallery(runs: Sequence[Shown]) -> list[Group]:
     """Groups of runs, largest first, then earliest publication first."""
-    groups: dict[tuple[str, ...], list[Shown]] = {}
-    for run in runs:
-        groups.setdefault(what_was_asked(run.run, run.side.board.sheet), []).append(run)
-    return sorted((_group(members) for members in groups.values()), key=lambda group: -len(group.entries))
+    asked = [what_was_asked(run.run, run.side.board.sheet) for run in runs]
+    groups = [[run for run, other in zip(runs, asked, strict=True) if other == key] for key in dict.fromkeys(asked)]
+    return sorted(map(_group, groups), key=lambda group: -len(group.entries))
 
 
 def what_was_asked(run: Run, sheet: Sheet) -> tuple[str, ...]:
@@ -118,12 +117,11 @@ def told_apart(sides: Sequence[Side], by: str) -> list[tuple[int, int]]:
 
     Its own interval, which does not change when other runs join, excludes 0, and p < 0.05 after Holm over all pairs.
     """
-    pairs = list(combinations(range(len(sides)), 2))
-    contrasts = [_compared(sides[a], sides[b], by) for a, b in pairs]
-    adjusted = holm([contrast.p for contrast in contrasts])
+    contrasts = {(a, b): _compared(sides[a], sides[b], by) for a, b in combinations(range(len(sides)), 2)}
+    adjusted = holm([contrast.p for contrast in contrasts.values()])
     return [
         pair if contrast.value > 0 else pair[::-1]
-        for pair, contrast, p in zip(pairs, contrasts, adjusted, strict=True)
+        for (pair, contrast), p in zip(contrasts.items(), adjusted, strict=True)
         if contrast.value and contrast.is_shown and p is not None and p < SIGNIFICANT
     ]
 

@@ -274,7 +274,7 @@ def describe_unchecked(presumed: int, false: int) -> list[str]:
 
 def describe_unchecked_facts(facts: Iterable[Fact]) -> list[str]:
     """States in a sentence that nobody has checked some of these facts' false ones; empty if all were checked."""
-    presumed = [fact.presumed or False for fact in facts if not fact.positive]
+    presumed = [bool(fact.presumed) for fact in facts if not fact.positive]
     return describe_unchecked(sum(presumed), len(presumed))
 
 
