@@ -57,8 +57,8 @@ def _fates_by_fact(board: Board, variants: Sequence[str]) -> Fates:
 
 def _variants_of(boards: Sequence[Board]) -> tuple[str, ...]:
     """Variants that any of these runs asks, in order."""
-    asked = {str(key) for board in boards for key in board.sheet.variants}
-    return tuple(key for key in VARIANTS if key in asked)
+    keys = {str(key) for board in boards for key in board.sheet.variants}
+    return tuple(key for key in VARIANTS if key in keys)
 
 
 def _diagnosis(variants: tuple[str, ...], committed: Sequence[int], positive: bool) -> str | None:
@@ -222,8 +222,8 @@ def facts_of_rows(store: Store, table: FactTable, rows: Sequence[int]) -> dict[i
     facts: dict[int, Fact] = {}
     for run, numbers in zip(table.runs, table.number.tolist(), strict=True):
         wanted = {numbers[row]: row for row in rows if row not in facts and numbers[row] >= 0}
-        asked = store.answers.asked(run, facts=list(wanted)) if wanted else ()
-        facts |= {wanted[item.fact]: item.statement.fact for item in asked}
+        items = store.answers.asked(run, facts=list(wanted)) if wanted else ()
+        facts |= {wanted[item.fact]: item.statement.fact for item in items}
     return facts
 
 

@@ -70,8 +70,8 @@ class Group:
 
 def gallery(runs: Sequence[Shown]) -> list[Group]:
     """Groups of runs, largest first, then earliest publication first."""
-    asked = [what_was_asked(run.run, run.side.board.sheet) for run in runs]
-    groups = [[run for run, other in zip(runs, asked, strict=True) if other == key] for key in dict.fromkeys(asked)]
+    keys = [what_was_asked(run.run, run.side.board.sheet) for run in runs]
+    groups = [[run for run, other in zip(runs, keys, strict=True) if other == key] for key in dict.fromkeys(keys)]
     return sorted(map(_group, groups), key=lambda group: -len(group.entries))
 
 
@@ -133,8 +133,8 @@ def _compared(a: Side, b: Side, by: str) -> Contrast:
 
 def marks(run: Run, report: Report) -> tuple[str, ...]:
     """Remarks on a run: it is incomplete, calls failed, or it came from a file."""
-    state, asked = describe_state(run.state, run.reason), f"{report.answered + report.failed:,}"
-    statements = f"{asked} of {counted(report.statements, 'statement')}"
+    state = describe_state(run.state, run.reason)
+    statements = f"{report.answered + report.failed:,} of {counted(report.statements, 'statement')}"
     remarks = (
         say("gallery.incomplete", state=state, statements=statements) if run.state != COMPLETE else "",
         say("gallery.failed", calls=counted(report.failed, "call")) if report.failed else "",

@@ -231,7 +231,7 @@ def test_true_facts_that_are_only_no_longer_asked_are_told_apart(store: Store) -
     run = asked(store, earlier(Fact("achondroplasia", "caused by", "FGFR2 gene mutations"), left=3), replace(SPEC, negatives=0))
     words = words_of(store, run)
     assert "1 of 4 true facts" in words
-    assert "(withdrawn since, or named otherwise); 1 of them are still held true or arguable there." in words
+    assert "(withdrawn since, or named otherwise); still held true or arguable there: 1 of them." in words
     assert "FGFR2 gene mutations: now held true or arguable, so asked neither as true nor as false" in words
 
 
