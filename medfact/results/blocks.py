@@ -72,8 +72,7 @@ class Shares(Table):
 
     @property
     def is_drawn(self) -> bool:
-        has_values = any(cell.known for row in self.rows for cell in row.cells.values())
-        return has_values and (self.alone or len(self.rows) > 1)
+        return (self.alone or len(self.rows) > 1) and any(cell.known for row in self.rows for cell in row.cells.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,8 +86,8 @@ class Differences(Shares):
     @property
     def extent(self) -> float:
         """Largest absolute value of a difference or bound."""
-        estimates = (cell.known for row in self.rows for cell in row.cells.values())
-        return max((abs(end) for estimate in estimates for end in (estimate or ())[:3] if end is not None), default=0.0)
+        ends = (end for row in self.rows for cell in row.cells.values() for end in (cell.known or ())[:3])
+        return max((abs(end) for end in ends if end is not None), default=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,9 +182,9 @@ class Curve:
     @property
     def extent(self) -> float:
         """Half-width of the axis of y around 0: fits the first line and its last bounds, and cuts the wide early ones."""
-        line = next(iter(self.lines.values()))
-        values = (abs(estimate.value or 0.0) for _, estimate in line[len(line) // 10 :])
-        return 1.15 * max(0.1, *values, *(1.5 * abs(end or 0.0) for _, last in line[-1:] for end in last[1:3]))
+        line = [estimate for _, estimate in next(iter(self.lines.values()))]
+        values = (abs(estimate.value or 0.0) for estimate in line[len(line) // 10 :])
+        return 1.15 * max(0.1, *values, *(1.5 * abs(end or 0.0) for last in line[-1:] for end in last[1:3]))
 
 
 class FactLine(NamedTuple):

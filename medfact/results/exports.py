@@ -80,9 +80,8 @@ def _markdown(report: Report) -> str:
         f"| {title} | {describe_figure(name, figure)} | {counted(figure.n, unit)} |"
         for name, title, unit, figure in figures_of(report)
     )
-    table = "\n".join([say("card.columns"), "|---|---|---|", *rows])
-    ending = _escape(describe_ending(report.state, report.reason))
-    return "\n\n".join([f"{subject}, seed {report.seed}, run {report.run}:", table, *([ending] if ending else [])])
+    table, ending = "\n".join([say("card.columns"), "|---|---|---|", *rows]), describe_ending(report.state, report.reason)
+    return "\n\n".join(filter(None, [f"{subject}, seed {report.seed}, run {report.run}:", table, _escape(ending)]))
 
 
 def _escape(text: str) -> str:
@@ -185,11 +184,9 @@ def log_of(store: Store, run: Run, report: Report, harness: str) -> Iterator[str
         for number, item in enumerate(store.answers.asked(run.run))
         if item.answer is not None
     )
-    if harness == LM_EVAL:
-        return samples
     head = _line(_inspect_head(run, report)).rstrip()
     separated = (f"{',' if place else ''}\n{sample.rstrip()}" for place, sample in enumerate(samples))
-    return chain([f'{head[:-1]}, "samples": ['], separated, ["\n]}\n"])
+    return samples if harness == LM_EVAL else chain([f'{head[:-1]}, "samples": ['], separated, ["\n]}\n"])
 
 
 def _lm_eval(run: Run, number: int, item: Asked, answer: Answer, demonstrations: Demonstrations) -> dict[str, Any]:

@@ -57,8 +57,8 @@ def _fates_by_fact(board: Board, variants: Sequence[str]) -> Fates:
 
 def _variants_of(boards: Sequence[Board]) -> tuple[str, ...]:
     """Variants that any of these runs asks, in order."""
-    asked = {str(key) for board in boards for key in board.sheet.variants}
-    return tuple(key for key in VARIANTS if key in asked)
+    keys = {str(key) for board in boards for key in board.sheet.variants}
+    return tuple(key for key in VARIANTS if key in keys)
 
 
 def _diagnosis(variants: tuple[str, ...], committed: Sequence[int], positive: bool) -> str | None:
@@ -138,11 +138,10 @@ class FactTable:
 
     def chosen(self, name: str = "all", pattern: str | None = None) -> NDArray[np.int64]:
         """Rows that pass filter `name` of SHOWN, and that have a pattern (see `patterns`) in a run."""
-        rows = np.ones(self.number.shape[1], dtype=bool)
-        if name == "differ":
-            rows &= (self.fate != self.fate[:1]).any(axis=(0, 2))
-        elif name in {"none", "every", "one"}:
-            rows &= self.answered & (self.mastered.sum(axis=0) == {"none": 0, "every": len(self.runs), "one": 1}[name])
+        rows = (self.fate != self.fate[:1]).any(axis=(0, 2)) if name == "differ" else np.ones(self.number.shape[1], dtype=bool)
+        masters = {"none": 0, "every": len(self.runs), "one": 1}
+        if name in masters:
+            rows &= self.answered & (self.mastered.sum(axis=0) == masters[name])
         if pattern is not None:
             names, kind = self._patterns
             rows &= (kind == (names.index(pattern) if pattern in names else -1)).any(axis=0)
@@ -171,9 +170,8 @@ class FactTable:
 
     def worst_first(self, rows: NDArray[np.int64]) -> list[int]:
         """Sorts rows by the number of wrong answers of all runs, most first; rows without answers last."""
-        wrong = np.isin(self.fate, (0, UNREADABLE)).sum(axis=(0, 2))
-        is_begun = np.asarray((self.fate >= UNREADABLE).any(axis=(0, 2)), dtype=bool)
-        return sorted(rows.tolist(), key=lambda row: (not is_begun[row], -int(wrong[row])))
+        wrong, answered = (np.isin(self.fate, codes).sum(axis=(0, 2)) for codes in ((0, UNREADABLE), (0, 1, UNREADABLE)))
+        return sorted(rows.tolist(), key=lambda row: (not answered[row], -int(wrong[row])))
 
     def worst(self, facts: Sequence[Fact]) -> list[int]:
         """Rows that some run does not master: most wrong answers first, and each condition before a second row of any.
@@ -188,9 +186,9 @@ class FactTable:
     def patterns(self, most: int = 20) -> list[tuple[str, int]]:
         """The most frequent patterns of outcomes, such as "✓✓✓✓✗✗✗✗", each with the number of facts that have it in a run."""
         names, kind = self._patterns
-        facts = Counter({name: int((kind == number).any(axis=0).sum()) for number, name in enumerate(names)})
-        facts.pop(FATES[ABSENT].glyph * len(self.variants), None)
-        return facts.most_common(most)
+        not_asked = FATES[ABSENT].glyph * len(self.variants)
+        counts = {name: int((kind == number).any(axis=0).sum()) for number, name in enumerate(names) if name != not_asked}
+        return Counter(counts).most_common(most)
 
     @cached_property
     def _patterns(self) -> tuple[list[str], NDArray[np.int64]]:
@@ -224,8 +222,8 @@ def facts_of_rows(store: Store, table: FactTable, rows: Sequence[int]) -> dict[i
     facts: dict[int, Fact] = {}
     for run, numbers in zip(table.runs, table.number.tolist(), strict=True):
         wanted = {numbers[row]: row for row in rows if row not in facts and numbers[row] >= 0}
-        asked = store.answers.asked(run, facts=list(wanted)) if wanted else ()
-        facts |= {wanted[item.fact]: item.statement.fact for item in asked}
+        items = store.answers.asked(run, facts=list(wanted)) if wanted else ()
+        facts |= {wanted[item.fact]: item.statement.fact for item in items}
     return facts
 
 

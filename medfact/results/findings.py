@@ -5,8 +5,9 @@ Page, report, terminal and JSON share the verdict; `docs/methods.md` has the ord
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import comb
 
 from medfact.assets import pool_language
 from medfact.datasets.columns import listed
@@ -57,7 +58,7 @@ def of_ways(reports: Reports) -> str:
         ways = {VARIANTS[key].plain: accuracy for key, accuracy in report.by_variant.items()}
         # half of the error is for the pairs of ways, half for what denial does to all of them
         polarities = {POLARITY[key]: accuracy for key, accuracy in report.by_polarity.items()}
-        largest = _apart(ways, "when asked", 2 * _pairs(ways)) or _apart(polarities, "when", 2)
+        largest = _apart(ways, "when asked", 2 * comb(len(ways), 2)) or _apart(polarities, "when", 2)
         texts[name] = say("findings.one_way", share=share(report.average_accuracy)) if len(ways) == 1 else largest
     return _title_of_groups(texts, GROUPINGS["variant"])
 
@@ -162,10 +163,6 @@ def of_rarity(name: str, view: Rarity) -> str:
 # ------------------------------------------------------------------------------------------------ shared
 
 
-def _pairs(things: Sized) -> int:
-    return len(things) * (len(things) - 1) // 2
-
-
 def _apart(shares: Mapping[str, Estimate], by: str, family: int = 0) -> str:
     """The highest and the lowest share, where they are shown to differ; else "".
 
@@ -174,7 +171,7 @@ def _apart(shares: Mapping[str, Estimate], by: str, family: int = 0) -> str:
     measured = {name: share for name, share in shares.items() if None not in share[:3]}
     most = max(measured, key=lambda name: measured[name].value or 0.0, default="")
     least = min(measured, key=lambda name: measured[name].value or 0.0, default="")
-    if len(measured) < 2 or not is_above(measured[most], measured[least], family or _pairs(measured)):
+    if len(measured) < 2 or not is_above(measured[most], measured[least], family or comb(len(measured), 2)):
         return ""
     high, low = percent(measured[most].value), percent(measured[least].value)
     return say("groups.apart", by=by, high=high, most=most, low=low, least=least)

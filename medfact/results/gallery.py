@@ -70,10 +70,9 @@ class Group:
 
 def gallery(runs: Sequence[Shown]) -> list[Group]:
     """Groups of runs, largest first, then earliest publication first."""
-    groups: dict[tuple[str, ...], list[Shown]] = {}
-    for run in runs:
-        groups.setdefault(what_was_asked(run.run, run.side.board.sheet), []).append(run)
-    return sorted((_group(members) for members in groups.values()), key=lambda group: -len(group.entries))
+    keys = [what_was_asked(run.run, run.side.board.sheet) for run in runs]
+    groups = [[run for run, other in zip(runs, keys, strict=True) if other == key] for key in dict.fromkeys(keys)]
+    return sorted(map(_group, groups), key=lambda group: -len(group.entries))
 
 
 def what_was_asked(run: Run, sheet: Sheet) -> tuple[str, ...]:
@@ -118,12 +117,11 @@ def told_apart(sides: Sequence[Side], by: str) -> list[tuple[int, int]]:
 
     Its own interval, which does not change when other runs join, excludes 0, and p < 0.05 after Holm over all pairs.
     """
-    pairs = list(combinations(range(len(sides)), 2))
-    contrasts = [_compared(sides[a], sides[b], by) for a, b in pairs]
-    adjusted = holm([contrast.p for contrast in contrasts])
+    contrasts = {(a, b): _compared(sides[a], sides[b], by) for a, b in combinations(range(len(sides)), 2)}
+    adjusted = holm([contrast.p for contrast in contrasts.values()])
     return [
         pair if contrast.value > 0 else pair[::-1]
-        for pair, contrast, p in zip(pairs, contrasts, adjusted, strict=True)
+        for (pair, contrast), p in zip(contrasts.items(), adjusted, strict=True)
         if contrast.value and contrast.is_shown and p is not None and p < SIGNIFICANT
     ]
 
@@ -135,8 +133,8 @@ def _compared(a: Side, b: Side, by: str) -> Contrast:
 
 def marks(run: Run, report: Report) -> tuple[str, ...]:
     """Remarks on a run: it is incomplete, calls failed, or it came from a file."""
-    state, asked = describe_state(run.state, run.reason), f"{report.answered + report.failed:,}"
-    statements = f"{asked} of {counted(report.statements, 'statement')}"
+    state = describe_state(run.state, run.reason)
+    statements = f"{report.answered + report.failed:,} of {counted(report.statements, 'statement')}"
     remarks = (
         say("gallery.incomplete", state=state, statements=statements) if run.state != COMPLETE else "",
         say("gallery.failed", calls=counted(report.failed, "call")) if report.failed else "",

@@ -71,9 +71,8 @@ def wrapped(label: str, letters: int = MAX_LETTERS) -> str:
 
 def errors(estimates: Sequence[Estimate]) -> Plot:
     """Error bars in percentage points; of length 0 without an interval."""
-    ends = [(estimate.value or 0.0, estimate.low, estimate.high) for estimate in estimates]
-    above = [0.0 if high is None else 100 * (high - value) for value, _, high in ends]
-    below = [0.0 if low is None else 100 * (value - low) for value, low, _ in ends]
+    above = [0.0 if high is None else 100 * (high - (value or 0.0)) for value, _, high, _ in estimates]
+    below = [0.0 if low is None else 100 * ((value or 0.0) - low) for value, low, _, _ in estimates]
     return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, "thickness": 1.5}
 
 

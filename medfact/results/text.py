@@ -123,10 +123,10 @@ def rarity_text(rarity: Rarity) -> str:
         "",
         say("rarity.slopes"),
     ]
-    fits = {name: fit for field, name in RARITY_OF.items() if (fit := getattr(rarity, field)) is not None}
-    for name, fit in fits.items():
-        missing = say("rarity.missing", number=wording.count(fit.without), names=", ".join(fit.missing)) if fit.without else ""
-        lines.append(f"  {name:<28}{describe_slope(fit.line.slope, 'fact')}{missing}")
+    for field, name in RARITY_OF.items():
+        if fit := getattr(rarity, field):
+            without = say("rarity.missing", number=wording.count(fit.without), names=", ".join(fit.missing))
+            lines.append(f"  {name:<28}{describe_slope(fit.line.slope, 'fact')}{without if fit.without else ''}")
     lines += ["", say("rarity.types")] if rarity.types else []
     for name, group in rarity.types.items():
         mean = wording.NO_VALUE if group.mean_log_frequency is None else f"{10**group.mean_log_frequency:,.1f}"

@@ -78,8 +78,8 @@ def share(estimate: Estimate) -> str:
 
 def signed_share(estimate: Estimate) -> str:
     """Difference of shares with its interval: "−1.7 points (−6.9 to +3.5)"; "no value" if it has none."""
-    bounds = bounds_in_points(estimate.low, estimate.high)
-    return NO_VALUE if estimate.value is None else f"{points(estimate.value)} points ({bounds})"
+    value, low, high, _ = estimate
+    return NO_VALUE if value is None else f"{points(value)} points ({bounds_in_points(low, high)})"
 
 
 def plain_value(estimate: Estimate) -> str:
@@ -102,9 +102,8 @@ def in_draws(number: int, thing: str, report: Report) -> str:
 def duration(seconds: float) -> str:
     """125 → "2 min 5 s"; 0.2 → "less than 1 s"."""
     minutes, left = divmod(round(seconds), 60)
-    if minutes >= 60:
-        return f"{minutes // 60:,} h {minutes % 60} min"
-    return f"{minutes} min {left} s" if minutes else f"{left} s" if seconds >= 0.5 else "less than 1 s"
+    short = f"{minutes} min {left} s" if minutes else f"{left} s" if seconds >= 0.5 else "less than 1 s"
+    return f"{minutes // 60:,} h {minutes % 60} min" if minutes >= 60 else short
 
 
 def date(moment: str) -> str:
@@ -211,12 +210,10 @@ STATES = sayings("state")  # state of a run → its description
 
 def describe_state(state: str, reason: str | None) -> str:
     """Describes a run's state. A failed run has a short reason if there is one; a reason to stop rules out "by hand"."""
-    if state == FAILED_RUN:
-        causes = (short for words, short in sayings("failure").items() if words in (reason or ""))
-        return ": ".join([STATES[state], *list(causes)[:1]])
-    if state == DECIDED and (reason or "").startswith(CHECK_DECIDED):
-        return STATES["check_decided"]
-    return STATES["stopped_for_reason" if state == STOPPED and reason else state]
+    causes = [short for words, short in sayings("failure").items() if words in (reason or "") and state == FAILED_RUN]
+    is_check = state == DECIDED and (reason or "").startswith(CHECK_DECIDED)
+    name = "check_decided" if is_check else "stopped_for_reason" if state == STOPPED and reason else state
+    return ": ".join([STATES[name], *causes[:1]])
 
 
 def describe_ending(state: str, reason: str | None) -> str:
@@ -277,7 +274,7 @@ def describe_unchecked(presumed: int, false: int) -> list[str]:
 
 def describe_unchecked_facts(facts: Iterable[Fact]) -> list[str]:
     """States in a sentence that nobody has checked some of these facts' false ones; empty if all were checked."""
-    presumed = [fact.presumed or False for fact in facts if not fact.positive]
+    presumed = [bool(fact.presumed) for fact in facts if not fact.positive]
     return describe_unchecked(sum(presumed), len(presumed))
 
 
@@ -372,7 +369,7 @@ def nothing_stands_out(reports: Iterable[Report]) -> str:
     """States that no failing stands out, or that there are too few facts to say."""
     diagnoses = [report.diagnosis for report in reports if report.diagnosis]
     if diagnoses and all(part.share.low is None for diagnosis in diagnoses for part in diagnosis.by_name.values()):
-        return f"{TOO_FEW} what stands out"
+        return say("failing.few_diseases")
     is_few = diagnoses and all(diagnosis.facts < FEWEST_FACTS for diagnosis in diagnoses)
     return say("failing.few" if is_few else "failing.none", facts=FEWEST_FACTS)
 
@@ -383,8 +380,8 @@ def nothing_stands_out(reports: Iterable[Report]) -> str:
 def settings(report: Report) -> list[str]:
     """Facts, method, sentences, worked examples and seed of a run."""
     draws = f" in {report.shot_draws} draws" if report.shot_draws > 1 else ""
-    shots = counted(report.shots, "worked example") if report.shots else "no worked examples"
-    return [report.dataset, report.method, f"sentences: {pool_title(report.pool)}", f"{shots}{draws}", f"seed {report.seed}"]
+    shots = f"{counted(report.shots, 'worked example') if report.shots else 'no worked examples'}{draws}"
+    return [report.dataset, report.method, f"sentences: {pool_title(report.pool)}", shots, f"seed {report.seed}"]
 
 
 def shared_settings(reports: Sequence[Report]) -> str:
@@ -410,7 +407,7 @@ def about_intervals(reports: Sequence[Report]) -> str:
 def false_on_purpose(reports: Iterable[Report]) -> str:
     """States the share of false statements: "75% of the statements are false on purpose."."""
     shares = sorted({round(100 * report.false_statements / report.statements) for report in reports if report.statements})
-    ends = [f"{share}%" for share in dict.fromkeys((shares[0], shares[-1]))] if shares else ["Some"]
+    ends = dict.fromkeys(f"{share}%" for share in shares[:1] + shares[-1:]) or ["Some"]
     return say("false_on_purpose", share=" to ".join(ends))
 
 

@@ -74,4 +74,4 @@ def test_the_report_is_downloaded(page: Page, address: str, run: str) -> None:
     page.locator("[data-key=download]").click()
     with page.expect_download() as download:
         page.locator("[data-key=download-report]").click()
-    assert "hold for only these facts" in Path(download.value.path()).read_text(encoding="utf-8")
+    assert "are about these" in Path(download.value.path()).read_text(encoding="utf-8")

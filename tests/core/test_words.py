@@ -10,10 +10,11 @@ from pathlib import Path
 from string import Formatter
 
 import pytest
+import yaml
 
 import medfact
 from medfact.assets import ASSETS
-from medfact.words import say, sayings, sentences
+from medfact.words import WORDS, say, sayings, sentences
 
 PACKAGE = Path(medfact.__file__).parent
 LONGEST = 25
@@ -133,3 +134,26 @@ def test_a_slot_that_is_missing_is_an_error() -> None:
     with pytest.raises(KeyError, match=r"comparison\.nothing"):
         say("comparison.nothing")
     assert sayings("comparison")["open"] == sentences()["comparison.open"]
+
+
+def duplicates(text: str) -> list[str]:
+    """Keys that stand twice in a mapping, with their lines. YAML's loaders keep the last and say nothing."""
+    found = []
+    nodes = [yaml.compose(text, yaml.SafeLoader)]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, yaml.MappingNode):
+            keys = [key.value for key, _ in node.value]
+            found += [f"line {key.start_mark.line + 1}: {key.value}" for key, _ in node.value if keys.count(key.value) > 1]
+            nodes += [value for _, value in node.value]
+    return sorted(found)
+
+
+def test_no_key_stands_twice() -> None:
+    assert duplicates(WORDS.read_text(encoding="utf-8")) == []
+
+
+def test_a_key_that_stands_twice_is_found_at_any_depth() -> None:
+    assert duplicates("race:\n  open: a\n  open: b\nrest: c\n") == ["line 2: open", "line 3: open"]
+    assert duplicates("race: {}\nrest: {}\nrace: {}\n") == ["line 1: race", "line 3: race"]
+    assert duplicates("race:\n  open: a\nrest:\n  open: b\n") == []

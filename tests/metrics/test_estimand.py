@@ -95,10 +95,10 @@ def test_a_run_knows_of_how_many_facts_its_own_were_drawn(facts: Path, store: St
     report = report_of(store, every, THESE)
     assert report.true_facts == report.population == sum(every.population.values())
     assert report.joint_accuracy.low == report.joint_accuracy.value == report.joint_accuracy.high
-    assert "all were asked" in about_intervals([report])
+    assert "All were asked" in about_intervals([report])
     part = report_of(store, some, THESE)
     assert (part.true_facts, part.population) == (12, sum(some.population.values()))
-    assert f"12 of {part.population} true facts were asked" in about_intervals([part])
+    assert f"these {part.population} true facts and no others; 12 of them were asked" in about_intervals([part])
     like = report_of(store, some)
     assert "similar facts" in about_intervals([like])
     # about these facts less is open than about facts like these

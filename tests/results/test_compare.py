@@ -194,8 +194,8 @@ def test_runs_that_ask_different_statements_show_both_sides_over_what_was_compar
     told = medfact("compare", cue, plain, "--db", store.url)
     line = next(line for line in told.out.splitlines() if " 50.0% of what both answered" in line)
     assert line.count(" 50.0%") == 2
-    assert f"Of {2 * PAIRS}, 0 right by" in line
-    assert ", 0 by" in line
+    assert f"Right in one run only: 0 of {2 * PAIRS} in " in line
+    assert ", 0 in " in line
 
 
 def test_the_race_and_the_comparison_speak_of_one_score(tmp_path: Path, store: Store, medfact: Callable[..., Any]) -> None:

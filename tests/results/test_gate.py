@@ -139,7 +139,7 @@ def test_a_dangerous_fact_without_an_answer_keeps_a_model_from_passing(simulated
     gate = replace(gate, mastery=passed)
     assert (gate.verdict, gate.dangerous, gate.unanswered) == (CANNOT_TELL, (), (silent.statement.fact,))
     assert (gate.asked, gate.risky) == (len(risky), len(risky))
-    assert "1 fact judged false not answered" in in_words(gate)
+    assert "no answer to 1 fact judged false" in in_words(gate)
     assert replace(gate, allowed=1).verdict == PASS, "one may be affirmed, and no more than one can have been"
     assert replace(gate, mastery=passed._replace(verdict=FAIL)).verdict == FAIL
 
@@ -214,7 +214,7 @@ def answered_with(store: Store, run: str, signs: dict[tuple[int, int], str]) -> 
         (
             Standing(CANNOT_TELL, -7 / 295, -0.059, 0.011, 295, 295, 0, 91, 84),
             "cannot tell: 91 of 295 facts before, 84 now; mastery −2.4 points (−5.9 to +1.1); "
-            "too few facts to tell a loss of 2 points.",
+            "too few facts to show or rule out a loss of 2 points.",
         ),
         (
             Standing(FAIL, -40 / 295, -0.18, -0.09, 295, 295, 0, 91, 51),

@@ -93,8 +93,8 @@ def test_two_runs_and_their_paired_difference(store: Store, runs: list[str]) -> 
     assert card(store, runs[::-1]).difference == drawn.difference
     names = dict(zip(runs, ("A", "B"), strict=True))
     unsure = replace(pair, value=0.03, low=-0.02, high=0.08, low_all=-0.02, high_all=0.08, p_holm=0.2)
-    told = f"No difference in facts with all answers right is shown: +3.0 points (−2.0 to +8.0) of {pair.n} facts"
-    assert describe_difference(unsure, names) == told
+    told = "No difference in facts with all answers right is shown: +3.0 points (−2.0 to +8.0)"
+    assert describe_difference(unsure, names) == f"{told}, over {pair.n} facts that both answered"
     worse = describe_difference(replace(pair, value=-0.3, low_all=-0.4, high_all=-0.2, p_holm=0.01), names)
     assert worse.startswith("B has 30.0 points more facts with all answers right than A (20.0 to 40.0)")
     assert "too few diseases to say" in describe_difference(replace(pair, low_all=None, high_all=None), names)

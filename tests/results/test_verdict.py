@@ -127,7 +127,7 @@ TOGETHER = {
     ("too sure", "word matcher"): ("Both are overconfident (by 35 and 37 points).",),
     ("half for true", "takes all for true"): ("Both take false facts for true (30 of 60 and all 60 false facts).",),
     ("parrot of true", "always true", "mostly true"): (
-        "All 3 say “true”, affirmed and denied (to 24 of 60 true facts and 24 of 60 false facts; all 60 true facts and all 60 ",
+        "All 3 say “true” to facts, affirmed and denied (24 of 60 true facts and 24 of 60 false facts; all 60 true facts ",
     ),
     ("calibrated 60", "too sure", "surer still"): ("right on 60.0% (46 to 72), 60.0% (46 to 72) and 55.0% (42 to 67) of",),
     ("too sure", "calibrated 60"): ("too sure is overconfident by 37 points.",),

@@ -93,7 +93,7 @@ def test_a_race_that_is_shown_on_these_facts_alone_says_so() -> None:
         ),
         (
             undecided._replace(heads=20),
-            "a and b: not decided yet: the other diseases are unlikely to (20 of 40 diseases counted).",
+            "a and b: not decided yet: the other diseases are unlikely to decide it (20 of 40 diseases counted).",
         ),
         (
             shown._replace(decided_at=9),

@@ -224,7 +224,7 @@ def test_a_model_is_asked_in_several_languages_at_once(visitor: Visitor, app_hom
     assert "2 runs of one evaluation" in str(visitor.fetch_page("runs")["fragments"]), "in two languages, of one click"
     told = visitor.fetch_settled_page(run=runs, tab="statistics")["fragments"]["tab"]
     assert "always says true: 0.0% of 24 facts all right in both languages; 0.0% in English, 0.0% in Spanish" in told
-    assert re.search(r"Answered alike in all languages, right or wrong: 100.0% .* of 192 statements", told)
+    assert re.search(r"The same answer in all languages, right or wrong: 100.0% .* of 192 statements", told)
 
 
 @pytest.mark.parametrize(
