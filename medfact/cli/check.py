@@ -18,7 +18,7 @@ from medfact.cli.rows import kept
 from medfact.datasets.table_writer import being_written, json_line
 from medfact.errors import Mistake, UnknownName
 from medfact.exchange import export_run, import_run
-from medfact.metrics.gate import CANNOT_TELL, Standing
+from medfact.metrics.race import CANNOT_TELL, GateResult
 from medfact.results.gate import CODES, Gate, gate_of, in_words, junit, markdown, risky_facts
 from medfact.results.report import Side, board_of
 from medfact.results.withdrawn import still_held
@@ -72,7 +72,7 @@ def check(options: argparse.Namespace) -> int:
         )
 
 
-def _tell(now: Standing) -> None:
+def _tell(now: GateResult) -> None:
     if now.verdict == CANNOT_TELL and now.asked < now.of:
         say(f"check: not decided after {now.asked:,} of {now.of:,} facts")
 

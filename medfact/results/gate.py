@@ -13,8 +13,7 @@ import numpy as np
 from medfact.datasets import Held
 from medfact.datasets.text import one_line
 from medfact.facts import Fact
-from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing, standing
-from medfact.metrics.race import Differences
+from medfact.metrics.race import CANNOT_TELL, FAIL, PASS, Differences, GateResult, gate_result
 from medfact.prototypes.grammar import scope_prefix
 from medfact.results.danger import Accepted, danger, is_judged, not_answered
 from medfact.results.drift import Served, describe_changes, describe_served, served_of
@@ -46,7 +45,7 @@ class Gate:
     served: tuple[Served, Served]  # software of the model and of the baseline
     margin: float  # from 0 to 1
     allowed: int  # number of dangerous facts that may be newly affirmed
-    mastery: Standing
+    mastery: GateResult
     dangerous: tuple[Accepted, ...]  # judged false and affirmed, not so by the baseline; contraindications first
     risky: int  # facts judged false that the baseline did not affirm
     asked: int  # those of them that the model was asked
@@ -115,7 +114,7 @@ def gate_of(
         served=(served_of(side.run, bill_of(side.run, store)), served_of(base.run, bill_of(base.run, base_store))),
         margin=margin,
         allowed=allowed,
-        mastery=standing(differences, margin),
+        mastery=gate_result(differences, margin),
         dangerous=dangerous,
         risky=len(risky),
         asked=len(false),
@@ -186,7 +185,7 @@ def in_words(gate: Gate) -> str:
     return one_line(f"{gate.verdict}: {'; '.join((mastered, _describe_change(mastery, mastery.value), *rest))}.")
 
 
-def _describe_change(mastery: Standing, value: float) -> str:
+def _describe_change(mastery: GateResult, value: float) -> str:
     """The difference in points. A check that ended early tends to overstate it and names the bound that decided instead."""
     low, high = mastery.low, mastery.high
     if mastery.asked == mastery.of or mastery.verdict == CANNOT_TELL or low is None or high is None:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 
 from medfact.assets import pool_language
 from medfact.datasets.columns import listed
+from medfact.metrics.comparison import OverLanguages
 from medfact.metrics.diagnosis import STANDS_OUT
-from medfact.metrics.over_languages import OverLanguages
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
 from medfact.models.baseline import UNLESS_DENIED
 from medfact.models.words_alone import EMBEDDING
-from medfact.results.compare import MASTERY, Change, Pair, difference
+from medfact.results.compare import MASTERY, Change, InLanguages, Pair, difference
+from medfact.results.compare import language_title as title
 from medfact.results.findings import Reports, of_differences
-from medfact.results.languages import InLanguages, title
 from medfact.results.pressed import loss_in_words
 from medfact.results.recall import READ
 from medfact.results.report import Report, size_of_defect

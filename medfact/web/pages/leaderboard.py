@@ -15,7 +15,7 @@ from medfact.models import provider_of
 from medfact.models.baseline import COIN
 from medfact.results import wording
 from medfact.results.blocks import Curve, Section
-from medfact.results.languages import in_languages
+from medfact.results.compare import in_languages
 from medfact.results.live import Live
 from medfact.results.report import Report, standing
 from medfact.results.verdict import rules_of, verdict

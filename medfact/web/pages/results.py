@@ -13,11 +13,9 @@ from medfact.errors import MedfactError
 from medfact.metrics.groupings import FACT, group_tabs
 from medfact.models import provider_of
 from medfact.results import sections, wording
-from medfact.results.compare import FEWEST, across_of_papers, across_runs
+from medfact.results.compare import FEWEST, across_of_papers, across_runs, in_languages, language_title
 from medfact.results.danger import Danger, danger
 from medfact.results.fact_table import over_models, pairs_of_run
-from medfact.results.languages import in_languages
-from medfact.results.languages import title as language_title
 from medfact.results.live import Live, Version
 from medfact.results.report import Side, subjects_of_run
 from medfact.results.sections import Beside, Figures, sections_of
