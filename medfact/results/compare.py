@@ -163,7 +163,7 @@ _ARROWS = {
 
 
 def _paper_of(*runs: Run) -> str:
-    """Paper and table with the difference of two runs; "" if there is none."""
+    """Name of the paper and table that print the difference of two runs; "" if none does."""
     names = set()
     for run in runs:
         ours = "" if not run.pool.startswith("pretexttrans") else "PretextTrans" if run.spec.writer else "−LMReph"

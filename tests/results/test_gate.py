@@ -15,7 +15,7 @@ import pytest
 from scripted import ScriptedModel, statement_key
 
 from medfact.metrics.race import CANNOT_TELL, FAIL, PASS, GateResult, gate_decision, raced
-from medfact.results.gate import Gate, gate_of, in_words, risky_facts
+from medfact.results.gate import Gate, describe_gate, gate_of, risky_facts
 from medfact.results.report import Side, board_of
 from medfact.runs.run import answer
 from medfact.runs.start import start, start_again
@@ -138,7 +138,7 @@ def test_a_dangerous_fact_without_an_answer_keeps_a_model_from_passing(simulated
     gate = replace(gate, mastery=passed)
     assert (gate.verdict, gate.dangerous, gate.unanswered) == (CANNOT_TELL, (), (silent.statement.fact,))
     assert (gate.asked, gate.risky) == (len(risky), len(risky))
-    assert "1 fact judged false not answered" in in_words(gate)
+    assert "1 fact judged false not answered" in describe_gate(gate)
     assert replace(gate, allowed=1).verdict == PASS, "one may be affirmed, and no more than one can have been"
     assert replace(gate, mastery=passed._replace(verdict=FAIL)).verdict == FAIL
 
@@ -178,7 +178,7 @@ def test_value_and_counts_are_of_the_facts_without_a_failed_call(simulated: Any,
     assert [sum(set(fates[fact]) == {"+"} for fact in kept) for fates in (before, now)] == [83, 82]
     # facts 1 and 2 are lost for certain, and fact 3 at worst: the bounds are of all 86
     assert mastery.low < -3 / 86 < -2 / 86 < mastery.high
-    said = in_words(gate)
+    said = describe_gate(gate)
     assert said.startswith("cannot tell: 83 of 84 facts before, 82 now; mastery −1.2 points (")
     assert "; 2 facts left out: a call failed, and the bounds allow for it" in said
 
@@ -224,7 +224,7 @@ def answered_with(store: Store, run: str, signs: dict[tuple[int, int], str]) -> 
 def test_a_check_in_one_line(standing: GateResult, said: str) -> None:
     """What ended early names the bound that decided; at the end stand the difference and both bounds."""
     nothing: Any = ()
-    assert in_words(Gate("new", "old", nothing, 0.02, 0, standing, (), 0, 0, (), (), ())) == said
+    assert describe_gate(Gate("new", "old", nothing, 0.02, 0, standing, (), 0, 0, (), (), ())) == said
 
 
 def test_a_part_is_the_same_every_time_and_has_its_partners(medfact: Medfact, url: str) -> None:

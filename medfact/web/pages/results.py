@@ -33,7 +33,7 @@ from medfact.reviews.text import (
     told_once,
     where,
 )
-from medfact.runs.costs import bill_in_words, cut_in_words
+from medfact.runs.costs import describe_bill, describe_cut
 from medfact.runs.plan import question_of
 from medfact.store import COMPLETE
 from medfact.views.fragments import render, render_sections
@@ -175,7 +175,7 @@ def _about(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         bills=[
             line
             for report in reports
-            for line in (*(bill_in_words(dict(report.service)) if report.service else ()), *cut_in_words(report.cut))
+            for line in (*(describe_bill(dict(report.service)) if report.service else ()), *describe_cut(report.cut))
         ],
         others=not is_demonstration and len(mine) < len(lives),
         keeping=Markup() if is_demonstration else keeping(mine),
