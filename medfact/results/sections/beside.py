@@ -189,12 +189,17 @@ def across(figures: Figures) -> Section | None:
     beside = figures.beside
     if beside is None or not beside.across:
         return None
-    rows = []
-    for pair in beside.across:
-        sides, paper = (beside.names[pair.a], beside.names[pair.b]), as_in(pair.paper)
-        cell = difference_of(pair, sides=sides, family="contrasts")
-        rows.append(Row("; ".join(sides), {"difference": cell}, paper, paper))
-    table = Table(name="across", label="right answers by fact, in points", heading="contrast", rows=tuple(rows))
+    sides = [(beside.names[pair.a], beside.names[pair.b]) for pair in beside.across]
+    rows = tuple(
+        Row(
+            "; ".join(names),
+            {"difference": difference_of(pair, sides=names, family="contrasts")},
+            as_in(pair.paper),
+            as_in(pair.paper),
+        )
+        for pair, names in zip(beside.across, sides, strict=True)
+    )
+    table = Table(name="across", label="right answers by fact, in points", heading="contrast", rows=rows)
     return Section(say("comparison.by_fact"), (table, Note(lines=(say("comparison.about_contrasts"),))))
 
 
