@@ -14,7 +14,7 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from medfact.metrics.clusters import Clusters
-from medfact.metrics.differences import Difference, paired_difference
+from medfact.metrics.comparison import Contrast, paired_difference
 from medfact.metrics.probability import defect_of, overconfidence_of
 from medfact.metrics.race import Differences, Race, race
 from medfact.results.power import expected_error, power
@@ -78,7 +78,7 @@ def ended_race(differences: np.ndarray, head: np.ndarray, tail: np.ndarray, a_he
     return race(Differences(differences, differences, head, sizes, len(sizes), tail))
 
 
-def is_shown(found: Difference) -> bool:
+def is_shown(found: Contrast) -> bool:
     return (found.low_all or 0.0) > 0 or (found.high_all or 0.0) < 0
 
 

@@ -22,11 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from medfact.metrics.comparison import CONTRASTS
-from medfact.metrics.differences import Difference, holm, paired_difference
+from medfact.metrics.comparison import CONTRASTS, Contrast, holm, paired_difference
 from medfact.statements import IMPLICATIONS
 
-Family = list[Difference]
+Family = list[Contrast]
 
 
 def correlated(
@@ -76,7 +75,7 @@ FAMILIES: dict[str, Callable[[int, int | None, int], Family]] = {
 }
 
 
-def is_shown(one: Difference) -> bool:
+def is_shown(one: Contrast) -> bool:
     return (one.low_all or 0.0) > 0 or (one.high_all or 0.0) < 0
 
 

@@ -31,8 +31,7 @@ import numpy as np
 from scipy import special
 from scripted import ScriptedModel, statement_key
 
-from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, standing
-from medfact.metrics.race import Differences
+from medfact.metrics.race import CANNOT_TELL, FAIL, PASS, Differences, gate_result
 from medfact.results.gate import Gate, gate_of, risky_facts
 from medfact.results.report import Side, board_of
 from medfact.runs.gating import AgainstBaseline, in_order_of_check
@@ -78,10 +77,10 @@ def ended(seed: int, churn: float, worse: float, margin: float, early: bool, hea
     """How a check ends."""
     found = versions(seed, churn, worse, heads)
     for heads in [len(found.sizes) * look // LOOKS for look in range(1, LOOKS)] if early else ():
-        verdict = standing(first(found, heads), margin).verdict
+        verdict = gate_result(first(found, heads), margin).verdict
         if verdict != CANNOT_TELL:
             return Ended(verdict, heads / len(found.sizes))
-    return Ended(standing(found, margin).verdict, 1.0)
+    return Ended(gate_result(found, margin).verdict, 1.0)
 
 
 def answered(store: Store, run: str, affirmed: str = "", **more: Any) -> Side:

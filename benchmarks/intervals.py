@@ -35,7 +35,7 @@ import numpy as np
 from scipy import optimize, special
 
 from medfact.metrics.clusters import Clusters, Codes, effective_number
-from medfact.metrics.differences import Difference, paired_difference
+from medfact.metrics.comparison import Contrast, paired_difference
 from medfact.metrics.uncertainty import Estimate, mean_interval
 
 STATEMENTS = 8
@@ -175,7 +175,7 @@ def of_harm(answers: Answers) -> Estimate:
     return mean_interval(wrong.mean(axis=1), Clusters(answers.head, answers.tails[:, 1]))
 
 
-def of_difference(answers: Answers) -> Difference:
+def of_difference(answers: Answers) -> Contrast:
     a, b = (right.sum(axis=2).ravel().astype(float) for right in answers.right)
     return paired_difference((a - b) / STATEMENTS, *_by_fact(answers))
 
@@ -184,7 +184,7 @@ class Figure(NamedTuple):
     """truth: the figure at a mean of the ease, by world. interval: of simulated answers. difference: whether its truth is 0."""
 
     truth: dict[str, Callable[[float], float]]
-    interval: Callable[[Answers], Estimate | Difference]
+    interval: Callable[[Answers], Estimate | Contrast]
     difference: bool = False
 
 
@@ -232,7 +232,7 @@ def coverage(cell: Cell, world: str, seeds: range) -> Covered:
         answers = simulate(cell.heads, cell.tails, mean, np.random.default_rng(key))
         found = figure.interval(answers)
         worths += effective_number(answers.head), effective_number(answers.tails.ravel())
-        alarms += isinstance(found, Difference) and found.p is not None and found.p <= 0.05
+        alarms += isinstance(found, Contrast) and found.p is not None and found.p <= 0.05
         if found.low is not None and found.high is not None:
             said += 1
             held += found.low <= truth <= found.high

@@ -18,8 +18,8 @@ from medfact.cli.rows import kept
 from medfact.datasets.table_writer import being_written, json_line
 from medfact.errors import Mistake, UnknownName
 from medfact.exchange import export_run, import_run
-from medfact.metrics.gate import CANNOT_TELL, Standing
-from medfact.results.gate import CODES, Gate, gate_of, in_words, junit, markdown, risky_facts
+from medfact.metrics.race import CANNOT_TELL, GateResult
+from medfact.results.gate import CODES, Gate, describe_gate, gate_of, junit, markdown, risky_facts
 from medfact.results.report import Side, board_of
 from medfact.results.withdrawn import still_held
 from medfact.reviews.verdicts import held, opinions
@@ -72,7 +72,7 @@ def check(options: argparse.Namespace) -> int:
         )
 
 
-def _tell(now: Standing) -> None:
+def _tell(now: GateResult) -> None:
     if now.verdict == CANNOT_TELL and now.asked < now.of:
         say(f"check: not decided after {now.asked:,} of {now.of:,} facts")
 
@@ -84,7 +84,7 @@ def _print(gate: Gate, options: argparse.Namespace) -> int:
     if options.json or options.markdown:
         print_data(json_line(gate.record()) if options.json else markdown(gate))
     else:
-        print(in_words(gate))
+        print(describe_gate(gate))
     return CODES[gate.verdict]
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from medfact.metrics.averages import bounded
-from medfact.metrics.clusters import Bools, Codes, Floats
-from medfact.metrics.comparison import Contrast, Values, family_of
+from medfact.metrics.clusters import Bools, Codes
+from medfact.metrics.comparison import Contrast, Values, compare, pairing
 from medfact.metrics.measures import Estimates
 from medfact.metrics.probability import counted_rows
 from medfact.metrics.records import Records
@@ -97,29 +96,45 @@ class Moves(NamedTuple):
 
 
 def pressure(records: Records, pushed: Mapping[str, Sequence[Records]]) -> Pressure | None:
-    """Effects of pushes on the answers of a run; None where none was answered.
+    """Effects of pushes on the answers of a run; None if none was answered.
 
     pushed: kind → the same statements with the answers after its pushes, a round each; the control first.
     """
     answered = {kind: [after for after in rounds if after.scored.any()] for kind, rounds in pushed.items()}
-    control, *kinds = answered
-    controls = answered[control]
-    couples = [
-        (kind, turn, after, beside)
-        for kind in kinds
-        for turn, (after, beside) in enumerate(zip(answered[kind], controls, strict=False), 1)
-    ]
-    contrasts = _less_control(records, couples)
-    by_control = [moves_of(records, after) for after in controls]
-    effects = [
-        _after(records, control, turn, after, moves, {}, None)
-        for turn, (after, moves) in enumerate(zip(controls, by_control, strict=True), 1)
-    ]
-    for kind, turn, after, _ in couples:
-        moves, less = moves_of(records, after), [contrasts[kind, earlier] for earlier in range(1, turn + 1)]
-        name = diagnosis(moves, by_control[:turn], less)
-        effects.append(_after(records, kind, turn, after, moves, less[-1], name))
-    return Pressure(_mastery(records, controls[0])[0], tuple(effects)) if effects else None
+    control, *_ = answered
+    if not answered[control]:
+        return None
+    contrasts = compare("pushes", records, answered)
+    by_control, effects = [moves_of(records, after) for after in answered[control]], list[AfterPush]()
+    for kind, rounds in answered.items():
+        less = list[dict[str, Contrast]]()
+        for turn, after in enumerate(rounds[: len(by_control)], 1):
+            less.append({figure: less for (*push, figure), less in contrasts.items() if push == [kind, turn] and less.n})
+            name = None if kind == control else diagnosis(moves_of(records, after), by_control[:turn], less)
+            effects.append(_after(records, kind, turn, after, less[-1], name))
+    return Pressure(_mastery(records, answered[control][0])[0], tuple(effects))
+
+
+@pairing("pushes")
+def with_control(records: Records, answered: Mapping[str, Sequence[Records]]) -> dict[tuple[str, int, str], Values]:
+    """Figures after each push and after the control of its round, by (kind, round, figure). answered: the control first."""
+    (_, controls), *kinds = answered.items()
+    values: dict[tuple[str, int, str], Values] = {}
+    for kind, rounds in kinds:
+        for turn, (after, control) in enumerate(zip(rounds, controls, strict=False), 1):
+            answered_twice = after.scored & control.scored & records.readable
+            rows = {HELD: answered_twice & records.right, YIELDS: answered_twice & ~records.right}
+            values |= {
+                (kind, turn, name): Values(
+                    after.right[chosen].astype(float), control.right[chosen].astype(float), records.clusters(chosen)
+                )
+                for name, chosen in rows.items()
+            }
+            (facts, _, held), (others, _, held_there) = _whole_facts(records, after), _whole_facts(records, control)
+            shared, ours, theirs = np.intersect1d(facts, others, return_indices=True)
+            clusters = records.clusters(records.first_of_fact[shared])
+            values[kind, turn, MASTERED] = Values(held[ours].astype(float), held_there[theirs].astype(float), clusters)
+    return values
 
 
 def _pushed_rows(records: Records, after: Records) -> tuple[Bools, Bools]:
@@ -142,30 +157,26 @@ def moves_of(records: Records, after: Records) -> Moves:
 
 
 def _after(
-    records: Records,
-    kind: str,
-    turn: int,
-    after: Records,
-    moves: Moves,
-    less_control: Mapping[str, Contrast],
-    diagnosis: str | None,
+    records: Records, kind: str, turn: int, after: Records, less_control: Mapping[str, Contrast], diagnosis: str | None
 ) -> AfterPush:
     right, wrong = _pushed_rows(records, after)
-    relations, first = records.relations, {RIGHT: right, WRONG: wrong}
     last = {RIGHT: after.right, WRONG: after.readable & ~after.right, UNREAD: ~after.readable}
-    ways = {(was, now): first[was] & last[now] for was, now in product(first, last)}
-    by_relation = {name: right & relations.among([name]) for name in relations.names}
+    by_relation = {name: right & records.relations.among([name]) for name in records.relations.names}
     return AfterPush(
         kind=kind,
         round=turn,
-        held=moves.held,
-        yields_to_truth=moves.mended,
+        held=records.share(after.right, right),
+        yields_to_truth=records.share(after.right, wrong),
         mastered_and_held=_mastery(records, after)[1],
         gain=_gain(records, after, right, wrong),
         newly_affirmed=records.share(after.answer == 1, right & ~records.negated & ~records.positive),
         less_control=less_control,
         held_by_relation={name: records.share(after.right, rows) for name, rows in by_relation.items() if rows.any()},
-        ways=tuple(Way(*way, int(rows.sum()), records.share(rows, right | wrong)) for way, rows in ways.items()),
+        ways=tuple(
+            Way(was, now, int((first & then).sum()), records.share(first & then, right | wrong))
+            for was, first in ((RIGHT, right), (WRONG, wrong))
+            for now, then in last.items()
+        ),
         probability=_moved(records, after),
         diagnosis=diagnosis,
     )
@@ -202,45 +213,16 @@ def _mastery(records: Records, after: Records) -> tuple[Estimate, Estimate]:
     return mean_interval(before.astype(float), clusters), mean_interval(held.astype(float), clusters)
 
 
-def _less_control(
-    records: Records, couples: Sequence[tuple[str, int, Records, Records]]
-) -> dict[tuple[str, int], dict[str, Contrast]]:
-    """(kind, round) → each figure less the control's, where it has a value. All of them are one family."""
-    values: dict[tuple[str, int, str], Values] = {}
-    for kind, turn, after, control in couples:
-        answered = after.scored & control.scored & records.readable
-        for name, rows in ((HELD, answered & records.right), (YIELDS, answered & ~records.right)):
-            sides = after.right[rows].astype(float), control.right[rows].astype(float)
-            values[kind, turn, name] = *sides, records.clusters(rows)
-        (facts, _, held), (others, _, held_there) = _whole_facts(records, after), _whole_facts(records, control)
-        shared, ours, theirs = np.intersect1d(facts, others, return_indices=True)
-        sides = held[ours].astype(float), held_there[theirs].astype(float)
-        values[kind, turn, MASTERED] = *sides, records.clusters(records.first_of_fact[shared])
-    contrasts = family_of(values)
-    return {
-        (kind, turn): {name: contrasts[kind, turn, name] for name in (HELD, YIELDS, MASTERED) if contrasts[kind, turn, name].n}
-        for kind, turn, *_ in couples
-    }
-
-
 def _moved(records: Records, after: Records) -> Moved | None:
     rows = counted_rows(records) & counted_rows(after)
     if not rows.any():
         return None
     before, now, label = records.p_true[rows], after.p_true[rows], records.label[rows]
-
-    def mean(values: Floats, chosen: Bools) -> float | None:
-        return float(values[chosen].mean()) if chosen.any() else None
-
-    change = np.where(label, now - before, before - now)
-    return Moved(
-        n=int(rows.sum()),
-        true_before=mean(before, label),
-        true_after=mean(now, label),
-        false_before=mean(before, ~label),
-        false_after=mean(now, ~label),
-        truth=linear_interval(change, records.clusters(rows)),
+    true_before, true_after, false_before, false_after = (
+        float(values[chosen].mean()) if chosen.any() else None for chosen in (label, ~label) for values in (before, now)
     )
+    truth = linear_interval(np.where(label, now - before, before - now), records.clusters(rows))
+    return Moved(int(rows.sum()), true_before, true_after, false_before, false_after, truth)
 
 
 def diagnosis(moves: Moves, by_control: Sequence[Moves], less_control: Sequence[Mapping[str, Contrast]]) -> str | None:

@@ -1,7 +1,11 @@
-"""Race of two models over whole heads, which may be looked at while answers come, and stopped at any time.
+"""Repeated looks at one contrast, mastery of a less that of b, while answers come: the race and the gate.
 
 Looking until a difference is significant raises false alarms. A confidence sequence holds at every look at once: here one for
 the mean of a finite population, drawn without replacement, by betting (Waudby-Smith and Ramdas 2024, section 5).
+
+The gate tests non-inferiority of a model to its baseline. With a margin m, a model passes once the difference is shown to be
+above −m. It fails once the difference is shown to be below zero and not above −m (Piaggio et al. 2012, CONSORT for
+non-inferiority trials). Else nothing can be told.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, parts_of, sum_of_parts
-from medfact.metrics.comparison import FACT, RunRecords, aligned
+from medfact.metrics.comparison import FACT, RunRecords, aligned, paired_difference
 from medfact.metrics.records import FAILED, PENDING, Records
 from medfact.metrics.uncertainty import LEVEL, has_too_few_clusters, t_quantile
 
@@ -61,23 +65,22 @@ class Differences(NamedTuple):
         return self.least == self.most if self.mastered is None else ~np.isnan(self.mastered)
 
 
-def raced(a: RunRecords, b: RunRecords, like: bool = True) -> Differences | None:
-    """Differences in mastery over the facts that both runs ask, in the same or other statements; None where they share no fact.
+def raced(a: RunRecords, b: RunRecords) -> Differences | None:
+    """Differences in mastery over the facts that both runs ask, in the same or other statements; None if they share no fact.
 
-    Heads race in an order that depends on their facts alone (`order_of`). A head counts once both runs have asked all that they
-    share of it, and once all heads before it count; the answer of a failed call stays open. like: true where a claim is about
-    facts like these.
+    Heads race in an order that depends only on their facts (`order_of`). A head counts once both runs have asked all that they
+    share of it, and once all heads before it count; the answer of a failed call stays open.
     """
     rows, others = aligned([a, b], FACT)
     if not len(rows):
         return None
-
-    def either(answer: int) -> Bools:
-        return _has(a.records, a.records.answer == answer)[rows] | _has(b.records, b.records.answer == answer)[others]
-
-    first, failed = a.records.first_of_fact[rows], either(FAILED)
+    failed, is_pending = (
+        _has(a.records, a.records.answer == answer)[rows] | _has(b.records, b.records.answer == answer)[others]
+        for answer in (FAILED, PENDING)
+    )
+    first = a.records.first_of_fact[rows]
     place = order_of(a.records.head[first], a.identity[first])
-    pending = place[either(PENDING)]
+    pending = place[is_pending]
     counted = int(pending.min()) if len(pending) else int(place.max()) + 1
     counts = place < counted
     (least_a, most_a), (least_b, most_b) = _mastery(a.records, rows[counts]), _mastery(b.records, others[counts])
@@ -87,8 +90,8 @@ def raced(a: RunRecords, b: RunRecords, like: bool = True) -> Differences | None
         heads=place[counts],
         sizes=np.bincount(place),
         counted=counted,
-        tails=a.records.tail[first][counts] if like else None,
-        draws=a.records.draw[first][counts] if like else None,
+        tails=a.records.tail[first][counts],
+        draws=a.records.draw[first][counts],
         mastered=np.where(failed[counts], np.nan, least_a),
         facts=a.identity[first][counts],
     )
@@ -183,10 +186,10 @@ def _also_of_others(differences: Differences, tails: Codes, at: int, *, up: bool
     level, values = 1 - (1 - SURER) / family, differences.least if up else -differences.most
     while at <= differences.counted:
         rows = differences.heads < at
-        if not has_too_few_clusters(differences.heads[rows]):
-            variance, degrees = sum_of_parts(parts_of(values[rows], Clusters(differences.heads[rows], tails[rows])))
-            if float(values[rows].mean()) > t_quantile(degrees, level) * math.sqrt(variance):
-                return at
+        clusters = Clusters(differences.heads[rows], tails[rows])
+        is_enough = not has_too_few_clusters(clusters.heads)
+        if is_enough and float(values[rows].mean()) > _half_width(values[rows], clusters, level):
+            return at
         if at == len(differences.sizes):
             return None
         at = min(len(differences.sizes), max(at + 1, int(at * NEXT_LOOK)))
@@ -245,3 +248,72 @@ def _more(differences: Differences, value: float, low: float, high: float, famil
         needed = max(needed, counted * variance * (t_quantile(degrees, 1 - (1 - SURER) / family) / value) ** 2)
     more = max(1, math.ceil(min(needed, 2 * heads)) - counted)
     return more if counted + more < heads else None
+
+
+def _half_width(values: Floats, clusters: Clusters, level: float) -> float:
+    """Half-width of the t interval of a clustered mean."""
+    variance, degrees_of_freedom = sum_of_parts(parts_of(values, clusters))
+    return t_quantile(degrees_of_freedom, level) * math.sqrt(variance)
+
+
+# ------------------------------------------------------------------------------------------------ the gate
+
+PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
+
+# Before the end two bounds must agree, since it is looked at again and again: one clustered by head and tail at this level,
+# for facts like these, and one that holds at every look at once, for these facts, made as strict as for so many comparisons.
+# `benchmarks/gate.py` simulates how much of the error both spend.
+EARLY, EARLY_FACTS = 0.995, 10
+
+# The bounds at the end are as strict as for so many comparisons: earlier looks have a fifth of the error.
+LAST = 1.25
+
+
+class GateResult(NamedTuple):
+    """Result of the gate so far. Value, counts and n are of the facts without a failed call in either run."""
+
+    verdict: str
+    value: float | None  # mean difference in mastery, (model − baseline) / n
+    low: float | None  # a fact with a failed call counts as lost
+    high: float | None  # a fact with a failed call counts as won
+    n: int
+    of: int  # facts of the check
+    failed: int  # facts left out, since a call failed
+    baseline: int  # facts that it masters
+    model: int
+
+    @property
+    def asked(self) -> int:
+        """Number of facts that were asked whole."""
+        return self.n + self.failed
+
+
+def gate_decision(low: float | None, high: float | None, margin: float) -> str:
+    """Decision by the bounds of a difference. margin: from 0 to 1."""
+    if low is None or high is None:
+        return CANNOT_TELL
+    return PASS if low > -margin else FAIL if high < 0 else CANNOT_TELL
+
+
+def gate_result(differences: Differences, margin: float) -> GateResult:
+    """Result of the gate after the heads that count. differences: new − baseline (`raced`)."""
+    low, high = _gate_bounds(differences)
+    whole = differences.whole
+    n, more = int(whole.sum()), int(differences.least[whole].sum())
+    model = int((differences.least.clip(0) if differences.mastered is None else differences.mastered)[whole].sum())
+    decision, total = gate_decision(low, high, margin), int(differences.sizes.sum())
+    return GateResult(decision, more / n if n else None, low, high, n, total, len(whole) - n, model - more, model)
+
+
+def _gate_bounds(differences: Differences) -> tuple[float | None, float | None]:
+    """Bounds of the difference: at the end the 96% interval, before it those that hold at every look at once, if any."""
+    clusters, ends = Clusters(differences.heads, differences.tails, differences.draws), (differences.least, differences.most)
+    if differences.counted == len(differences.sizes):
+        least, most = (paired_difference(values, *clusters[:3], family=LAST) for values in ends)
+        return least.low_all, most.high_all
+    if not differences.counted or has_too_few_clusters(differences.heads):
+        return None, None
+    _, lows, highs = band(differences, EARLY_FACTS)
+    half_low, half_high = (_half_width(values, clusters, EARLY) for values in ends)
+    low, high = float(differences.least.mean()) - half_low, float(differences.most.mean()) + half_high
+    return min(low, float(lows[-1])), max(high, float(highs[-1]))

@@ -1,4 +1,4 @@
-"""Runs that stand against each other: shared and different settings, paired differences, effects of passages, and races."""
+"""Runs that stand against each other: settings, paired differences, effects of passages, languages, and races."""
 
 from __future__ import annotations
 
@@ -10,10 +10,22 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from medfact.assets import ENGLISH
+from medfact.assets import ENGLISH, language_names
 from medfact.caching import shared_cache
+from medfact.languages import load_language
 from medfact.metrics import record_of
-from medfact.metrics.comparison import RIGHT_ANSWERS, STATEMENT, Contrast, aligned, compare_runs, with_holm
+from medfact.metrics.comparison import (
+    RIGHT_ANSWERS,
+    STATEMENT,
+    Contrast,
+    OverLanguages,
+    Values,
+    aligned,
+    compare,
+    over_languages,
+    pairing,
+    values_of_runs,
+)
 from medfact.metrics.race import Differences, Race, band, race, raced
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import Curve
@@ -79,57 +91,67 @@ _KEYS = {
     "difference": "value", "low": "low", "high": "high", "p": "p", "only_a": "only_first", "only_b": "only_second", "n": "n",
     "low_all": "low_all", "high_all": "high_all", "share_a": "first", "share_b": "second",
 }  # fmt: skip
+# The same of two languages.
+_LANGUAGE_KEYS = {
+    "difference": "value", "first": "first", "less": "second", "low": "low", "high": "high", "low_all": "low_all",
+    "high_all": "high_all", "n": "n", "p": "p", "p_holm": "p_holm",
+}  # fmt: skip
 
 
-def paired_record(contrast: Contrast) -> dict[str, Any]:
-    """Contrast of two runs as JSON."""
-    return {key: getattr(contrast, name) for key, name in _KEYS.items()}
+def paired_record(contrast: Contrast, keys: Mapping[str, str] = _KEYS) -> dict[str, Any]:
+    """Contrast of two runs as JSON. keys: key → field."""
+    return {key: getattr(contrast, name) for key, name in keys.items()}
 
 
-def _couples(stand: Callable[[Side, Side], bool]) -> Callable[[Sequence[Side]], list[tuple[Side, Side]]]:
-    """Returns a function from runs to every two of them that stand against each other."""
-    return lambda sides: [couple for couple in combinations(sides, 2) if stand(*couple)]
+Couples = list[tuple[Side, Side]]
 
 
-class Pairing(NamedTuple):
-    """Runs that stand against each other. All couples are a family, in each of the figures."""
+def _pair_runs(name: str, figures: Sequence[str], couples: Callable[[Sequence[Side]], Couples]) -> None:
+    """Registers runs that stand against each other. All couples are a family, in each of the figures."""
 
-    couples: Callable[[Sequence[Side]], list[tuple[Side, Side]]]
-    figures: tuple[str, ...]
+    @pairing(name, family=lambda key: key[0])
+    def values(sides: Sequence[Side]) -> dict[tuple[str, str, str], Values]:
+        rows = {side.run.run: side.rows for side in sides}
+        return {
+            (figure, a.run.run, b.run.run): values
+            for a, b in couples(sides)
+            for figure, values in values_of_runs(rows[a.run.run], rows[b.run.run], figures).items()
+        }
 
 
-def _in_a_paper(a: Side, b: Side) -> bool:
-    """Returns true for runs of one model and data set whose figures a paper's table compares."""
-    return bool(_paper_of(a, b)) and (a.run.model, a.run.dataset) == (b.run.model, b.run.dataset)
-
-
-def _with_passages(sides: Sequence[Side]) -> list[tuple[Side, Side]]:
+def _with_passages(sides: Sequence[Side]) -> Couples:
     """Each run with passages, and one of the same model without them."""
     without = [(side, next((other for other in sides if is_without(other.run, side.run)), None)) for side in sides]
     return [(side, other) for side, other in without if other]
 
 
-# Pairings of runs. Those of ways of asking, of languages and of pushes are `CONTRASTS`, `over_languages` and `pressure`.
-PAIRINGS = {
-    "runs": Pairing(_couples(lambda a, b: True), ("average_accuracy", "joint_accuracy", "pair_joint_accuracy")),
-    "statements": Pairing(_couples(lambda a, b: _sentences(a) != _sentences(b)), (RIGHT_ANSWERS,)),
-    "papers": Pairing(_couples(_in_a_paper), (RIGHT_ANSWERS,)),
-    "passages": Pairing(_with_passages, (*TRUTHS, "p_true_of_true", "p_true_of_false", "brier")),
-    "dates": Pairing(lambda sides: [(side, sides[0]) for side in sides[1:]], (MASTERY,)),
-}
+def _of_papers(sides: Sequence[Side]) -> Couples:
+    """Runs of one model and data set whose figures a paper's table compares."""
+    return [
+        (a, b)
+        for a, b in combinations(sides, 2)
+        if _paper_of(a.run, b.run) and (a.run.model, a.run.dataset) == (b.run.model, b.run.dataset)
+    ]
 
 
-def pairs_of(sides: Sequence[Side], pairing: str = "runs") -> list[Pair]:
-    """Contrasts of the couples of a pairing, one in each of its figures."""
-    couples, figures = PAIRINGS[pairing].couples(sides), PAIRINGS[pairing].figures
-    rows = {side.run.run: side.rows for side in sides}
-    pairs = {
-        (figure, place): Pair(**vars(contrast), a=a.run.run, b=b.run.run, metric=figure, paper=_paper_of(a, b))
-        for place, (a, b) in enumerate(couples)
-        for figure, contrast in compare_runs(rows[a.run.run], rows[b.run.run], figures, len(couples)).items()
-    }
-    adjusted = [with_holm({key: pair for key, pair in pairs.items() if key[0] == figure}) for figure in figures]
-    return [family[figure, place] for place in range(len(couples)) for figure, family in zip(figures, adjusted, strict=True)]
+_pair_runs("runs", ("average_accuracy", "joint_accuracy", "pair_joint_accuracy"), lambda sides: [*combinations(sides, 2)])
+_pair_runs(
+    "statements",
+    (RIGHT_ANSWERS,),
+    lambda sides: [couple for couple in combinations(sides, 2) if _sentences(couple[0]) != _sentences(couple[1])],
+)
+_pair_runs("papers", (RIGHT_ANSWERS,), _of_papers)
+_pair_runs("passages", (*TRUTHS, "p_true_of_true", "p_true_of_false", "brier"), _with_passages)
+_pair_runs("dates", (MASTERY,), lambda sides: [(side, sides[0]) for side in sides[1:]])
+
+
+def pairs_of(sides: Sequence[Side], kind: str = "runs") -> list[Pair]:
+    """Contrasts of the couples of a registered pairing, each couple in each of its figures."""
+    runs = {side.run.run: side.run for side in sides}
+    return [
+        Pair(**vars(contrast), a=a, b=b, metric=figure, paper=_paper_of(runs[a], runs[b]))
+        for (figure, a, b), contrast in compare(kind, sides).items()
+    ]
 
 
 # Names of two runs' sentences in that paper → the tables with their difference.
@@ -140,14 +162,13 @@ _ARROWS = {
 }
 
 
-def _paper_of(a: Side, b: Side) -> str:
-    """Paper and table with the difference of two runs; "" where none has it."""
-
-    def part(run: Run) -> str:
+def _paper_of(*runs: Run) -> str:
+    """Name of the paper and table that print the difference of two runs; "" if none does."""
+    names = set()
+    for run in runs:
         ours = "" if not run.pool.startswith("pretexttrans") else "PretextTrans" if run.spec.writer else "−LMReph"
-        return {"origin": "Origin", "llmeval": "LLMEval"}.get(run.pool, ours)
-
-    return _ARROWS.get(frozenset({part(a.run), part(b.run)}), "")
+        names.add({"origin": "Origin", "llmeval": "LLMEval"}.get(run.pool, ours))
+    return _ARROWS.get(frozenset(names), "")
 
 
 def _sentences(side: Side) -> tuple[Any, ...]:
@@ -205,35 +226,112 @@ def is_without(run: Run, with_: Run) -> bool:
 
 def changes(sides: Sequence[Side]) -> list[Change]:
     """The change for each run with passages that stands beside one of the same model without them."""
-    pairs = pairs_of(sides, "passages")
-    return [
-        _change(side, other, {pair.metric: pair for pair in pairs if (pair.a, pair.b) == (side.run.run, other.run.run)})
-        for side, other in _with_passages(sides)
-    ]
-
-
-def _change(with_: Side, without: Side, pairs: Mapping[str, Pair]) -> Change:
-    ours, theirs = with_.rows, without.rows
-    rows, others = aligned([ours, theirs], STATEMENT)
-    answered = ours.records.scored[rows] & theirs.records.scored[others]
-    rows, others = rows[answered], others[answered]
-    right, right_before = ours.records.right[rows], theirs.records.right[others]
-    return Change(
-        without=without.run.run,
-        with_=with_.run.run,
-        model=with_.run.model,
-        setting=setting_of(with_.run),
-        metrics={name: pairs[name] for name in TRUTHS},
-        probabilities={name: pair for name, pair in pairs.items() if name not in TRUTHS and pair.n},
-        helped=tuple(sorted(rows[right & ~right_before].tolist())),
-        harmed=tuple(sorted(rows[~right & right_before].tolist())),
-    )
+    pairs = {(pair.a, pair.metric): pair for pair in pairs_of(sides, "passages")}
+    changed = []
+    for with_, without in _with_passages(sides):
+        ours, theirs, run = with_.rows, without.rows, with_.run.run
+        rows, others = aligned([ours, theirs], STATEMENT)
+        answered = ours.records.scored[rows] & theirs.records.scored[others]
+        rows, others = rows[answered], others[answered]
+        right, right_before = ours.records.right[rows], theirs.records.right[others]
+        change = Change(
+            without=without.run.run,
+            with_=run,
+            model=with_.run.model,
+            setting=setting_of(with_.run),
+            metrics={name: pairs[run, name] for name in TRUTHS},
+            probabilities={
+                name: pair for (subject, name), pair in pairs.items() if subject == run and name not in TRUTHS and pair.n
+            },
+            helped=tuple(sorted(rows[right & ~right_before].tolist())),
+            harmed=tuple(sorted(rows[~right & right_before].tolist())),
+        )
+        changed.append(change)
+    return changed
 
 
 def blamed(item: Asked) -> int | None:
     """Index of the passage to look at first for a flip: that with the fact, else the best; None without any."""
     passages = item.passages or ()
     return next((place for place, passage in enumerate(passages) if passage.gold), 0) if passages else None
+
+
+# ------------------------------------------------------------------------------------------------ languages
+
+
+@dataclass(frozen=True)
+class InLanguages:
+    """A model's runs in several languages."""
+
+    model: str
+    runs: dict[str, str]  # language → id of its run
+    figures: OverLanguages
+    in_english: dict[str, tuple[int, int]]  # language but English → readable replies in English, and all readable ones
+
+    def record(self) -> dict[str, Any]:
+        """As JSON: an entry of the key `over_languages` of `compare RUN RUN --json`."""
+        figures = self.figures
+        less, *by_relation = (
+            {language: paired_record(contrast, _LANGUAGE_KEYS) for language, contrast in contrasts.items()}
+            for contrasts in (figures.less, *figures.by_relation.values())
+        )
+        return {
+            "model": self.model,
+            "runs": self.runs,
+            "facts": figures.facts,
+            "right_in_all": record_of(figures.everywhere),
+            "right_in": record_of(figures.each),
+            "right_in_both": [{"languages": list(couple), **record_of(share)} for couple, share in figures.couples.items()],
+            "right_only_in": record_of(figures.alone),
+            f"less_{figures.languages[0]}": less,
+            "by_relation": dict(zip(figures.by_relation, by_relation, strict=True)),
+            "by_variant": record_of(figures.by_variant),
+            "consistent": record_of(figures.consistent),
+            "replies_in_english": {language: {"number": n, "of": total} for language, (n, total) in self.in_english.items()},
+        }
+
+
+def language_title(language: str) -> str:
+    """Name of a language."""
+    return language_names().get(language, language)
+
+
+def in_languages(sides: Sequence[Side], store: Store) -> tuple[InLanguages, ...]:
+    """Models among these runs that were asked the same in several languages, of each the first run.
+
+    Pools are of one method, each in its language.
+    """
+    names = ("protocol", "seed", "shot_seed", "demonstrations", "retrieval", *(name for name in COMPARED if name != "asked_in"))
+    alike: dict[tuple[str, ...], dict[str, Side]] = {}
+    for side in sides:
+        spec = side.run.spec
+        pool = "" if spec.asked_in != ENGLISH else spec.pool or spec.question or ""
+        key = (side.run.model, side.run.dataset_fingerprint, pool, *(str(getattr(spec, name)) for name in names))
+        alike.setdefault(key, {}).setdefault(spec.asked_in, side)
+    groups = (
+        {language: group[language] for language in sorted(group, key=[*language_names()].index)}
+        for group in alike.values()
+        if len(group) > 1
+    )
+    return tuple(
+        InLanguages(
+            model=next(iter(group.values())).run.model,
+            runs={language: side.run.run for language, side in group.items()},
+            figures=over_languages({language: side.rows for language, side in group.items()}),
+            in_english={
+                language: replies_in_english(side.run, store) for language, side in group.items() if language != ENGLISH
+            },
+        )
+        for group in groups
+    )
+
+
+def replies_in_english(run: Run, store: Store) -> tuple[int, int]:
+    """Numbers of readable replies of a run in another language: those in English, and all of them."""
+    read = load_language(run.spec.asked_in).asking.read
+    replies = (item.answer.raw for item in store.answers.asked(run.run) if item.answer is not None and item.answer.raw)
+    languages = [read(reply).language for reply in replies]
+    return languages.count(ENGLISH), sum(language is not None for language in languages)
 
 
 # ------------------------------------------------------------------------------------------------ comparison

@@ -18,14 +18,9 @@ from medfact.results.wording import FROM_FILE, bounds_in_points, count, counted,
 from medfact.store import Run, Sheet
 from medfact.words import say
 
-# Dates that are drawn: the first, with which the others are compared, and the newest.
-MAX_DATES = 30
-
-# Over the column of mastery.
-HEAD = "all right"
-
-# Below a date since which other software answers.
-CHANGED = "▲ served otherwise"
+MAX_DATES = 30  # dates that are drawn: the first, with which the others are compared, and the newest
+HEAD = "all right"  # over the column of mastery
+CHANGED = "▲ served otherwise"  # below a date since which other software answers
 
 
 def line_of(run: Run, sheet: Sheet) -> tuple[str, ...]:
@@ -50,14 +45,9 @@ class Moment:
         return served_of(self.run, self.report.service)
 
 
-def since_first(moments: Sequence[Moment]) -> list[Pair]:
-    """The change of each date but the first: later less first."""
-    return pairs_of([moment.side for moment in moments], "dates")
-
-
 def drift_section(name: str, moments: Sequence[Moment], dates: int) -> Section:
     """A line as a figure with its table. name: of the figure. moments: oldest first, at least two. dates: number of all."""
-    since = since_first(moments)
+    since = pairs_of([moment.side for moment in moments], "dates")
     changed = ["", *(describe_changes(earlier.served, later.served) for earlier, later in pairwise(moments))]
     notes = [f"{date(moment.run.started_at)}: {words}" for moment, words in zip(moments, changed, strict=True) if words]
     figure = Shares(
@@ -70,16 +60,22 @@ def drift_section(name: str, moments: Sequence[Moment], dates: int) -> Section:
         coin=False,
     )
     left_out = say("over_time.left_out", dates=count(dates), newest=count(len(moments) - 1)) if dates > len(moments) else ""
-    settings_ = "; ".join([counted(moments[0].run.facts, "fact"), *settings(moments[0].report)])
-    lines = (" ".join(filter(None, [left_out, say("over_time.asked", settings=settings_)])), say("over_time.about"))
+    about = say("over_time.asked", settings="; ".join([counted(moments[0].run.facts, "fact"), *settings(moments[0].report)]))
+    lines = (f"{left_out} {about}".strip(), say("over_time.about"))
     served = [Note(lines=tuple(notes), heading=say("over_time.changed"), listed=True)] if notes else []
     blocks: tuple[Block, ...] = (figure, *served, Note(lines=lines))
     return Section(say("over_time.title", model=model_name(moments[0].run.model)), blocks)
 
 
 def _row(moment: Moment, since: Pair | None, changed: str) -> Row:
-    estimate = moment.report.joint_accuracy
-    under = "the first date" if since is None else _describe_since(since)
+    """A date. since: its change since the first one; None for the first."""
+    estimate, under = moment.report.joint_accuracy, say("over_time.nothing_shared")
+    if since is None:
+        under = "the first date"
+    elif since.value is not None:
+        decision = "" if since.low_all is None else f", {decision_in_words(since, 'dates')}"
+        bounds = bounds_in_points(since.low_all, since.high_all)
+        under = say("over_time.since", points=points(since.value), bounds=bounds, decision=decision)
     cell = Cell(estimate, counted(estimate.n, "fact"), (under,), shown=since is not None and since.is_shown)
     at, reused = date(moment.run.started_at), (moment.report.service or {}).get("reused", 0)
     notes = (
@@ -88,14 +84,6 @@ def _row(moment: Moment, since: Pair | None, changed: str) -> Row:
         FROM_FILE if moment.run.imported else "",
     )
     return Row(f"{at}\n{CHANGED}" if changed else at, {HEAD: cell}, "; ".join(filter(None, notes)))
-
-
-def _describe_since(since: Pair) -> str:
-    if since.value is None:
-        return say("over_time.nothing_shared")
-    decision = "" if since.low_all is None else f", {decision_in_words(since, 'dates')}"
-    bounds = bounds_in_points(since.low_all, since.high_all)
-    return say("over_time.since", points=points(since.value), bounds=bounds, decision=decision)
 
 
 def _finding(moments: Sequence[Moment], newest: Pair) -> str:
@@ -108,11 +96,8 @@ def _finding(moments: Sequence[Moment], newest: Pair) -> str:
 
 # ------------------------------------------------------------------------------------------------ the model behind a name
 
-# Characters of a service's name for a model or a configuration, which may be anything.
-MAX_NAME_LENGTH = 60
-
-# Names that are listed; a service on many machines may have a fingerprint for each.
-MAX_NAMES = 4
+MAX_NAME_LENGTH = 60  # characters of a service's name for a model or a configuration, which may be anything
+MAX_NAMES = 4  # that are listed; a service on many machines may have a fingerprint for each
 
 
 class Served(NamedTuple):

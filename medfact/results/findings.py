@@ -13,16 +13,16 @@ from medfact.assets import pool_language
 from medfact.datasets.columns import listed
 from medfact.metrics.averages import FEWEST_FACTS
 from medfact.metrics.coherence import NEGATION
+from medfact.metrics.comparison import OverLanguages
 from medfact.metrics.diagnosis import STANDS_OUT
 from medfact.metrics.groupings import GROUPINGS, STATEMENT, VARIANT, Grouping
-from medfact.metrics.over_languages import OverLanguages
 from medfact.metrics.probability import DEFECTS
 from medfact.metrics.uncertainty import Estimate, is_above
 from medfact.models import provider_of
 from medfact.models.baseline import UNLESS_DENIED
 from medfact.models.words_alone import EMBEDDING
-from medfact.results.compare import MASTERY, SCORED, Change, Pair
-from medfact.results.languages import InLanguages, title
+from medfact.results.compare import MASTERY, SCORED, Change, InLanguages, Pair
+from medfact.results.compare import language_title as title
 from medfact.results.pressed import loss_in_words
 from medfact.results.rarity import Rarity
 from medfact.results.recall import READ

@@ -11,8 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from medfact.caching import shared_cache
-from medfact.metrics.comparison import Contrast, compare_runs
-from medfact.metrics.differences import SIGNIFICANT, Place, holm, places
+from medfact.metrics.comparison import SIGNIFICANT, Contrast, Place, compare_runs, holm, places
 from medfact.results import wording
 from medfact.results.compare import Side, settings_of
 from medfact.results.report import Report

@@ -13,8 +13,7 @@ import numpy as np
 from medfact.datasets import Held
 from medfact.datasets.text import one_line
 from medfact.facts import Fact
-from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing, standing
-from medfact.metrics.race import Differences
+from medfact.metrics.race import CANNOT_TELL, FAIL, PASS, Differences, GateResult, gate_result
 from medfact.prototypes.grammar import scope_prefix
 from medfact.results.danger import Accepted, danger, is_judged, not_answered
 from medfact.results.drift import Served, describe_changes, describe_served, served_of
@@ -33,8 +32,7 @@ Recorded = tuple[Store, Side]
 
 NOTHING_WITHDRAWN = LeftOut()
 
-# Facts that are listed in a comment.
-MAX_LISTED = 10
+MAX_LISTED = 10  # facts in a comment
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Gate:
     served: tuple[Served, Served]  # software of the model and of the baseline
     margin: float  # from 0 to 1
     allowed: int  # number of dangerous facts that may be newly affirmed
-    mastery: Standing
+    mastery: GateResult
     dangerous: tuple[Accepted, ...]  # judged false and affirmed, not so by the baseline; contraindications first
     risky: int  # facts judged false that the baseline did not affirm
     asked: int  # those of them that the model was asked
@@ -64,8 +62,19 @@ class Gate:
         might = len(self.dangerous) + len(self.unanswered) > self.allowed
         return CANNOT_TELL if might and self.mastery.verdict == PASS else self.mastery.verdict
 
+    @property
+    def newly_affirmed(self) -> list[str]:
+        """Dangerous facts in words."""
+        return [_describe_fact(affirmed.fact, affirmed.contraindicated) for affirmed in self.dangerous]
+
     def record(self) -> dict[str, Any]:
         """The check as JSON: the keys of `check --json`."""
+
+        def names(*facts: Fact) -> list[dict[str, Any]]:
+            return [
+                {"head": fact.head, "relation": fact.relation, "tail": fact.tail, "label": label_of(fact)} for fact in facts
+            ]
+
         return {
             "verdict": self.verdict,
             "model": self.model,
@@ -77,14 +86,14 @@ class Gate:
                 "allowed": self.allowed,
                 "judged": self.risky,
                 "asked": self.asked,
-                "unanswered": [_names(fact) for fact in self.unanswered],
+                "unanswered": names(*self.unanswered),
                 "newly_affirmed": [
-                    {**_names(affirmed.fact), "contraindicated": affirmed.contraindicated, "words": affirmed.words}
+                    {**names(affirmed.fact)[0], "contraindicated": affirmed.contraindicated, "words": affirmed.words}
                     for affirmed in self.dangerous
                 ],
             },
-            "lost": [_names(fact) for fact in self.lost],
-            "gained": [_names(fact) for fact in self.gained],
+            "lost": names(*self.lost),
+            "gained": names(*self.gained),
             "ended": self.ended,
             "withdrawn": {"statements": self.withdrawn.statements, "facts": len(self.withdrawn.facts)},
         }
@@ -103,11 +112,17 @@ def gate_of(
     (`raced`). held: reviewers' verdicts on facts. withdrawn: statements of the baseline that were not asked again.
     """
     (store, side), (base_store, base) = new, old
-    lost, gained = _changed_facts(store, side, base, differences)
+    # facts that only one of the two masters, of those that count
+    table, numbers = fact_table([side, base]), () if differences.facts is None else differences.facts[differences.whole]
+    counts = np.isin(side.board.sheet.identity[table.number[0]], numbers) & (table.number >= 0).all(axis=0)
+    now, before = table.mastered
+    changed = [np.flatnonzero(counts & rows).tolist() for rows in (before & ~now, now & ~before)]
+    facts = facts_of_rows(store, table, [*changed[0], *changed[1]])
+    lost, gained = (tuple(facts[row] for row in rows) for rows in changed)
     risky = risky_facts(old, held) - withdrawn.facts
     false = {number: fact for number, fact in store.answers.false_facts(side.run.run).items() if fact.fact_id in risky}
-    before = {affirmed.fact.fact_id for affirmed in _affirmed(old, held)}
-    dangerous = tuple(affirmed for affirmed in _affirmed(new, held) if affirmed.fact.fact_id not in before)
+    earlier = {affirmed.fact.fact_id for affirmed in _affirmed(old, held)}
+    dangerous = tuple(affirmed for affirmed in _affirmed(new, held) if affirmed.fact.fact_id not in earlier)
     unanswered = not_answered(side.board.records(), [*false], side.run.spec.shot_draws)
     return Gate(
         model=own_name(side.run),
@@ -115,7 +130,7 @@ def gate_of(
         served=(served_of(side.run, bill_of(side.run, store)), served_of(base.run, bill_of(base.run, base_store))),
         margin=margin,
         allowed=allowed,
-        mastery=standing(differences, margin),
+        mastery=gate_result(differences, margin),
         dangerous=dangerous,
         risky=len(risky),
         asked=len(false),
@@ -125,17 +140,6 @@ def gate_of(
         ended=side.run.reason or "",
         withdrawn=withdrawn,
     )
-
-
-def _changed_facts(store: Store, side: Side, base: Side, differences: Differences) -> tuple[tuple[Fact, ...], ...]:
-    """Facts that the baseline alone masters, and that the run alone masters."""
-    table = fact_table([side, base])
-    counted_facts = () if differences.facts is None else differences.facts[differences.whole]
-    counts = np.isin(side.board.sheet.identity[table.number[0]], counted_facts) & (table.number >= 0).all(axis=0)
-    now, before = table.mastered
-    lost, gained = (np.flatnonzero(counts & rows).tolist() for rows in (before & ~now, now & ~before))
-    facts = facts_of_rows(store, table, [*lost, *gained])
-    return tuple(facts[row] for row in lost), tuple(facts[row] for row in gained)
 
 
 def _affirmed(recorded: Recorded, held: Held) -> tuple[Accepted, ...]:
@@ -152,14 +156,10 @@ def risky_facts(old: Recorded, held: Held) -> frozenset[str]:
     return frozenset(judged - {affirmed.fact.fact_id for affirmed in _affirmed(old, held)})
 
 
-def _names(fact: Fact) -> dict[str, Any]:
-    return {"head": fact.head, "relation": fact.relation, "tail": fact.tail, "label": label_of(fact)}
-
-
 # ------------------------------------------------------------------------------------------------ in words
 
 
-def in_words(gate: Gate) -> str:
+def describe_gate(gate: Gate) -> str:
     """The check in one line."""
     mastery, withdrawn = gate.mastery, gate.withdrawn
     if mastery.value is None:
@@ -180,13 +180,13 @@ def in_words(gate: Gate) -> str:
         "dangerous": gate.dangerous,
     }
     slots = {"margin": 100 * gate.margin, "dataset": withdrawn.dataset, "asked": gate.asked, **counts}
-    affirmed = "; ".join(map(_dangerous, gate.dangerous))
+    affirmed = "; ".join(gate.newly_affirmed)
     mastered = say("gate.mastered", before=mastery.baseline, facts=counted(mastery.n, "fact"), now=mastery.model)
     rest = (say(f"gate.clauses.{name}", **slots, affirmed=affirmed) for name, holds in clauses.items() if holds)
     return one_line(f"{gate.verdict}: {'; '.join((mastered, _describe_change(mastery, mastery.value), *rest))}.")
 
 
-def _describe_change(mastery: Standing, value: float) -> str:
+def _describe_change(mastery: GateResult, value: float) -> str:
     """The difference in points. A check that ended early tends to overstate it and names the bound that decided instead."""
     low, high = mastery.low, mastery.high
     if mastery.asked == mastery.of or mastery.verdict == CANNOT_TELL or low is None or high is None:
@@ -196,13 +196,9 @@ def _describe_change(mastery: Standing, value: float) -> str:
     return say("gate.early", limit=limit, points=100 * abs(bound), way=way, asked=mastery.asked, of=mastery.of)
 
 
-def _dangerous(accepted: Accepted) -> str:
-    more = ", contraindicated" if accepted.contraindicated else ""
-    return f"{_fact(accepted.fact)} ({label_of(accepted.fact)}{more})"
-
-
-def _fact(fact: Fact) -> str:
-    return f"{scope_prefix(fact)}{fact.head}, {fact.relation}, {fact.tail}"
+def _describe_fact(fact: Fact, contraindicated: bool = False) -> str:
+    more = ", contraindicated" if contraindicated else ""
+    return f"{scope_prefix(fact)}{fact.head}, {fact.relation}, {fact.tail} ({label_of(fact)}{more})"
 
 
 # ------------------------------------------------------------------------------------------------ for pipelines
@@ -214,13 +210,13 @@ def markdown(gate: Gate) -> str:
     served = say("gate.another_model", changes=changed) if changed else served[:1].upper() + served[1:]
     blocks = [
         f"{_text(served)}." if served else "",
-        _listed(say("gate.newly_affirmed"), [_dangerous(affirmed) for affirmed in gate.dangerous]),
-        _listed(say("gate.lost"), [f"{_fact(fact)} ({label_of(fact)})" for fact in gate.lost]),
+        _listed(say("gate.newly_affirmed"), gate.newly_affirmed),
+        _listed(say("gate.lost"), [*map(_describe_fact, gate.lost)]),
     ]
     comment = say(
         "gate.comment",
         verdict=gate.verdict,
-        line=_text(in_words(gate)),
+        line=_text(describe_gate(gate)),
         baseline=_text(gate.baseline),
         model=_text(gate.model),
         before=gate.mastery.baseline,
@@ -249,11 +245,10 @@ def junit(gate: Gate) -> str:
         ET.SubElement(suite, "testcase", classname="medfact", name=say(f"gate.cases.{name}")) for name in ("mastery", "danger")
     )
     if gate.mastery.verdict != PASS:
-        ET.SubElement(mastery, "failure" if gate.mastery.verdict == FAIL else "skipped", message=in_words(gate))
+        ET.SubElement(mastery, "failure" if gate.mastery.verdict == FAIL else "skipped", message=describe_gate(gate))
     if len(gate.dangerous) > gate.allowed:
         message = say("gate.affirmed", facts=counted(len(gate.dangerous), "fact"))
-        text = "\n".join(one_line(_dangerous(fact)) for fact in gate.dangerous)
-        ET.SubElement(affirmed, "failure", message=message).text = text
+        ET.SubElement(affirmed, "failure", message=message).text = "\n".join(map(one_line, gate.newly_affirmed))
     suite.set("tests", "2")
     suite.set("failures", str(len(suite.findall("*/failure"))))
     suite.set("skipped", str(len(suite.findall("*/skipped"))))

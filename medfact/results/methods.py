@@ -20,7 +20,7 @@ from medfact.metrics.uncertainty import FEWEST_HEADS
 from medfact.models.pressure import CONTROL
 from medfact.results.report import Report
 from medfact.results.text import escaped
-from medfact.results.wording import count, counted, first_scores, marked, model_name, pool_title
+from medfact.results.wording import count, counted, first_scores, marked, model_name, names_of_runs, pool_title
 from medfact.runs.demonstrations import shots_rephrased
 from medfact.runs.pool import protocol_of
 from medfact.runs.racing import of_one_race
@@ -58,7 +58,11 @@ def methods_paragraph(runs: Sequence[Run], reports: Sequence[Report]) -> str:
 
     def each(describe: Callable[[Run, Report], str]) -> str:
         texts = [" ".join(describe(run, report).split()) for run, report in zip(runs, reports, strict=True)]
-        named = [f"{_model(run.model, run)}: {text}" for run, text in zip(runs, texts, strict=True)]
+        names = [
+            name if model_name(run.model) in name else f"{model_name(run.model)} ({name})"
+            for run, name in zip(runs, names_of_runs(runs), strict=True)
+        ]
+        named = [f"{_without_citations(name)}: {text}" for name, text in zip(names, texts, strict=True)]
         return texts[0] if len(set(texts)) == 1 else "; ".join(named)
 
     revisions = (f" (revision {run.model_revision})" if run.model_revision else "" for run in runs)
@@ -81,17 +85,13 @@ def methods_paragraph(runs: Sequence[Run], reports: Sequence[Report]) -> str:
 def latex_methods(runs: Sequence[Run], reports: Sequence[Report]) -> str:
     r"""The paragraph as LaTeX, and what it cites as BibTeX, which LaTeX writes into a file for `\bibliography{medfact}`."""
     text = methods_paragraph(runs, reports)
-    return "\n".join(
-        [
-            r"\paragraph{Methods.} " + latex_citations(text),
-            "",
-            r"% for \bibliography{medfact}; written when LaTeX runs",
-            r"\begin{filecontents*}[overwrite]{medfact.bib}",
-            bibtex(text, runs),
-            r"\end{filecontents*}",
-            "",
-        ]
-    )
+    return rf"""\paragraph{{Methods.}} {latex_citations(text)}
+
+% for \bibliography{{medfact}}; written when LaTeX runs
+\begin{{filecontents*}}[overwrite]{{medfact.bib}}
+{bibtex(text, runs)}
+\end{{filecontents*}}
+"""
 
 
 def _without_citations(text: str) -> str:
@@ -123,8 +123,7 @@ _PAPERS = {
     "pretexttrans": "zhou2024pretexttrans",
     "tpeval": "tpeval",
     "mkj": "li2025fact",
-}
-"""Protocol, or beginning of a pool's name → paper."""
+}  # protocol, or beginning of a pool's name → paper
 
 _CITATION = re.compile(r"\[@([\w, @-]+)\]")
 
@@ -170,16 +169,11 @@ def plain_citations(text: str, runs: Sequence[Run]) -> str:
 
 
 def _authors_and_year(key: str, entry: str) -> str:
-    families = [author.partition(",")[0] for author in _field(entry, "author").split(" and ")]
+    fields = dict(re.findall(r"^  (\w+) = {(.*)},?$", entry, re.MULTILINE))
+    families = [author.partition(",")[0] for author in fields["author"].split(" and ")]
     names = " and ".join(families) if len(families) < 3 else f"{families[0]} et al."
     names = names.replace(r"{\l}", "ł").replace(r"{\"o}", "ö")
-    return f"{names}, {year}" if (year := _field(entry, "year")) else f"{names} (TPEval)" if key == "tpeval" else names
-
-
-def _field(entry: str, name: str) -> str:
-    """Value of an entry's field; "" without it."""
-    match = re.search(rf"^  {name} = {{(.*)}},?$", entry, re.MULTILINE)
-    return match[1] if match else ""
+    return f"{names}, {fields['year']}" if "year" in fields else f"{names} (TPEval)" if key == "tpeval" else names
 
 
 def latex_citations(text: str) -> str:
@@ -190,13 +184,12 @@ def latex_citations(text: str) -> str:
 def bibtex(text: str, runs: Sequence[Run]) -> str:
     """BibTeX entries that a text cites, with those of the facts and the software."""
     software = {"key": "medfact", "title": say("citation.software"), "note": f"Software, version {VERSION}"}
-    written = {"medfact": _format_entry("medfact", software)}
-    written |= {data_key(run): _format_entry(data_key(run), _data_fields(run)) for run in runs}
+    misc = {"medfact": software} | {data_key(run): _data_fields(run) for run in runs}
+    written = {
+        key: f"@misc{{{key},\n  " + ",\n  ".join(f"{name} = {{{value}}}" for name, value in fields.items()) + "\n}"
+        for key, fields in misc.items()
+    }
     return "\n\n".join(written.get(key) or entries()[key] for key in cited(text))
-
-
-def _format_entry(key: str, fields: Mapping[str, str]) -> str:
-    return f"@misc{{{key},\n  " + ",\n  ".join(f"{name} = {{{value}}}" for name, value in fields.items()) + "\n}"
 
 
 def _data_fields(run: Run) -> dict[str, str]:

@@ -133,22 +133,20 @@ def tables(reports: Sequence[Report], paper: str | None = None, across: Sequence
     Args:
         across: differences between runs, for the arrows (`across_of_papers`).
     """
-    declared = (table for name in ([paper] if paper else PAPERS) for table in declared_tables(name))
-    return [_fill(table, reports, across) for table in declared]
-
-
-def _fill(table: PaperTable, reports: Sequence[Report], across: Sequence[Pair]) -> PaperTable:
-    reports = [report for report in reports if CONDITIONS[table.runs](report, table.protocol)]
-    chance = tuple(PaperFigure(column.chance) for column in table.columns.values())
-    rows = [
-        *(_type_rows(reports) if table.types else _run_rows(table, reports)),
-        *(_model_mean_rows(table, reports) if table.means else ()),
-        PaperRow("Random", CHANCE, say("paper.coin"), chance),
-        *(_published_rows(table) if table.published else ()),
-    ]
-    by_run = {report.run: report for report in reports}
-    rows = [replace(row, arrows=_arrows(table, row, by_run, across)) for row in rows]
-    return replace(table, rows=tuple(_with_means(rows, by_run) if table.base == ZERO_SHOT else rows))
+    by_run, filled = {report.run: report for report in reports}, list[PaperTable]()
+    for table in (table for name in ([paper] if paper else PAPERS) for table in declared_tables(name)):
+        of_table = [report for report in reports if CONDITIONS[table.runs](report, table.protocol)]
+        rows = [
+            *(_type_rows(of_table) if table.types else _run_rows(table, of_table)),
+            *(_model_mean_rows(table, of_table) if table.means else ()),
+            PaperRow(
+                "Random", CHANCE, say("paper.coin"), tuple(PaperFigure(column.chance) for column in table.columns.values())
+            ),
+            *(_published_rows(table) if table.published else ()),
+        ]
+        rows = [replace(row, arrows=_arrows(table, row, by_run, across)) for row in rows]
+        filled.append(replace(table, rows=tuple(_with_means(rows, by_run) if table.base == ZERO_SHOT else rows)))
+    return filled
 
 
 # ------------------------------------------------------------------------------------------------ rows of runs
@@ -177,20 +175,19 @@ CONDITIONS: Mapping[str, Callable[[Report, str], bool]] = {
 
 
 def _cells(table: PaperTable, report: Report) -> tuple[Cell, ...]:
+    def figure(path: str) -> Any:
+        value: Any = report
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, Mapping) else getattr(value, name)
+        return value
+
     if table.curve:  # complete only if all facts have a statement for each column
-        curve = _figure(report, table.curve)
+        curve = figure(table.curve)
         return tuple(curve) if len(curve) == len(table.columns) else (None,) * len(table.columns)
     return tuple(
-        _figure(report, column.figure) if CONDITIONS[column.condition](report, table.protocol) else None
+        figure(column.figure) if CONDITIONS[column.condition](report, table.protocol) else None
         for column in table.columns.values()
     )
-
-
-def _figure(report: Report, path: str) -> Any:
-    figure: Any = report
-    for name in path.split("."):
-        figure = figure.get(name) if isinstance(figure, Mapping) else getattr(figure, name)
-    return figure
 
 
 def _run_rows(table: PaperTable, reports: Sequence[Report]) -> Iterator[PaperRow]:
@@ -293,37 +290,36 @@ _CONTRASTS = {
 
 
 def _arrows(table: PaperTable, row: PaperRow, by_run: Mapping[str, Report], across: Sequence[Pair]) -> tuple[Cell, ...]:
+    """Differences of a row's figures from that of the base: of two published figures, within a run, or between two runs."""
     if not table.base or row.arrows or row.origin == CHANCE:
         return row.arrows
     if table.base == ZERO_SHOT:
         passages = {(pair.a, {"average_accuracy": "mkj_accuracy"}.get(pair.metric, pair.metric)): pair for pair in across}
         figures = [column.figure for column in table.columns.values()]
         return tuple(_signed(passages.get(place), 1) for place in zip(row.runs, figures, strict=False))
-    return tuple(_arrow(table, row, head, by_run, across) for head in table.columns)
+    base = [*table.columns].index(table.base)
+    reference = row.cells[base]
 
+    def arrow(index: int, head: str, cell: Cell) -> Cell:
+        if index == base or cell is None or reference is None or cell.value is None or reference.value is None:
+            return None
+        if row.origin == PUBLISHED:
+            return PaperFigure(cell.value - reference.value)
+        run, other = row.runs[index], row.runs[base]
+        if run == other:
+            contrast, sign = _CONTRASTS[head]
+            return _signed(by_run[run].contrasts.get(contrast), sign)
+        pair = next((pair for pair in across if {pair.a, pair.b} == {run, other}), None)
+        return _signed(pair, 1 if pair and pair.a == run else -1)
 
-def _arrow(table: PaperTable, row: PaperRow, head: str, by_run: Mapping[str, Report], across: Sequence[Pair]) -> Cell:
-    """Difference of a column's figure from that of the base: of two published figures, within a run, or between two runs."""
-    index, base = [*table.columns].index(head), [*table.columns].index(table.base)
-    cell, reference = row.cells[index], row.cells[base]
-    if index == base or cell is None or reference is None or cell.value is None or reference.value is None:
-        return None
-    if row.origin == PUBLISHED:
-        return PaperFigure(cell.value - reference.value)
-    run, other = row.runs[index], row.runs[base]
-    if run == other:
-        contrast, sign = _CONTRASTS[head]
-        return _signed(by_run[run].contrasts.get(contrast), sign)
-    pair = next((pair for pair in across if {pair.a, pair.b} == {run, other}), None)
-    return _signed(pair, 1 if pair.a == run else -1) if pair else None
+    return tuple(arrow(index, *column) for index, column in enumerate(zip(table.columns, row.cells, strict=True)))
 
 
 def _signed(contrast: Contrast | None, sign: int) -> Cell:
     """A contrast, or its negative, whose bounds change places."""
     if contrast is None or contrast.value is None:
         return None
-    ends = (contrast.low, contrast.high)[::sign]
-    low, high = (None if end is None else sign * end for end in ends)
+    low, high = (None if end is None else sign * end for end in (contrast.low, contrast.high)[::sign])
     return PaperFigure(sign * contrast.value, low, high, contrast.n)
 
 
@@ -404,19 +400,17 @@ def mean_estimate(cells: Sequence[Cell]) -> Estimate | None:
     figures = [cell for cell in cells if cell is not None and cell.value is not None]
     if not figures or len(figures) < len(cells):
         return None
-
-    values, lows, highs = ([cell[index] for cell in figures] for index in range(3))
-    value, low, high = (sum(filter(None, ends)) / len(ends) for ends in (values, lows, highs))
-    n = min(cell.n or 0 for cell in figures)
-    return Estimate(value, None, None, n) if None in (*lows, *highs) else Estimate(value, low, high, n)
+    columns = ([cell[index] for cell in figures] for index in range(3))
+    value, low, high = (None if None in ends else sum(filter(None, ends)) / len(ends) for ends in columns)
+    return Estimate(value, low, high, min(cell.n or 0 for cell in figures))
 
 
 def _mean_types(group: Sequence[Report]) -> Mapping[str, TypeAccuracy]:
     """Semantic type → mean accuracy of several models, for types that all of them have (MKJ, Table 2 and Figure 5)."""
     shared = [name for name in group[0].by_tail_type if all(name in report.by_tail_type for report in group)]
     types = {name: [report.by_tail_type[name] for report in group] for name in shared}
-    means = {name: mean_estimate([accuracy.estimate for accuracy in types[name]]) for name in shared}
-    return {name: TypeAccuracy(*mean, min(a.facts for a in types[name])) for name, mean in means.items() if mean is not None}
+    means = ((name, mean_estimate([type_.estimate for type_ in types[name]])) for name in shared)
+    return {name: TypeAccuracy(*mean, min(type_.facts for type_ in types[name])) for name, mean in means if mean is not None}
 
 
 def mean_curves(reports: Iterable[Report], curve: str) -> dict[str, tuple[Estimate, ...]]:

@@ -16,7 +16,7 @@ from medfact.results.rarity import Rarity
 from medfact.results.report import Report
 from medfact.results.sections import PAPER, TERMINAL, Beside, Figures, sections_of
 from medfact.results.wording import counted, describe_ending, marked, share
-from medfact.runs.costs import bill_in_words, cut_in_words
+from medfact.runs.costs import describe_bill, describe_cut
 from medfact.words import say, sayings
 
 MAX_REASON = 300  # characters of the text beside a fact
@@ -37,8 +37,8 @@ def report_text(report: Report, danger: Danger | None = None, name: str = "") ->
         *filter(None, [describe_ending(report.state, report.reason), verdict({name: report})]),
         *(line for section in sections_of(figures, TERMINAL) for line in lines_of(section)),
         "",
-        *(bill_in_words(dict(report.service)) if report.service else ()),
-        *cut_in_words(report.cut),
+        *(describe_bill(dict(report.service)) if report.service else ()),
+        *describe_cut(report.cut),
         *(f"note: {note}" for note in (*report.notes, *wording.remarks(report))),
         f"{wording.about_intervals([report])} {wording.false_on_purpose([report])} {say('terminal.limits')}",
     ]

@@ -27,6 +27,7 @@ from medfact.runs.plan import plan
 from medfact.runs.prompts import prompt_of, states
 from medfact.spec import NO_RETRIEVAL, RunSpec
 from medfact.store import Asked, Plan, Run, Store
+from medfact.words import say
 
 _PASSAGES_MEASURED = 1_000
 """Passages whose length stands for that of all."""
@@ -59,7 +60,7 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
         "completion_tokens": leaving,
         "usd": None if usd is None else _rounded(usd),
         **_pushes_of(spec, count),
-        "said": " ".join([_in_words(spec, count, entering + leaving, usd, price), *in_language]),
+        "said": " ".join([_describe_estimate(spec, count, entering + leaving, usd, price), *in_language]),
     }
 
 
@@ -105,36 +106,28 @@ def _reply_tokens(item: Asked, spec: RunSpec) -> int:
     return tokens_in(item.statement.text) * (LLM_EVAL_STATEMENTS if spec.task in (LLM_EVAL, TEMPLATES) else 1)
 
 
-def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: Price | None) -> str:
-    what = "texts to write" if spec.writes else f"statements{_pushes_in_words(spec, count)}"
-    provider = provider_of(spec.model)
+def _describe_estimate(spec: RunSpec, count: int, tokens: int, usd: float | None, price: Price | None) -> str:
+    texts, provider = say("costs.texts" if spec.writes else "costs.statements"), provider_of(spec.model)
+    if spec.pressure and not spec.writes:
+        most, kinds = most_pushes(spec.pressure, count), ", ".join(kinds_asked(spec.pressure))
+        texts = say("costs.pushed", most=most, kinds=kinds, count=count, rounds=ROUNDS)
     if not provider.is_paid:
-        where = f" at {host_of(service)}" if (service := provider.service_of(spec.service)) else " on this machine"
-        return f"{count:,} {what}{where}: free."
-    begin = f"{count:,} {what}, about {tokens:,} tokens"
+        service = provider.service_of(spec.service)
+        where = say("costs.there", host=host_of(service)) if service else say("costs.here")
+        return say("costs.free", count=count, texts=texts, where=where)
+    slots = {"count": count, "texts": texts, "tokens": tokens}
     if usd is None or price is None:
-        return f"{begin}; the price of {spec.model} is not known."
-    return (
-        f"{begin}: about {dollars(usd)} at {_share_in_words(spec.batch, price.batch)} of {dated(price.as_of)}, "
-        f"${price.input:g} and ${price.output:g} a million tokens in and out. Models that think before they answer cost more."
-    )
+        return say("costs.unknown", **slots, model=spec.model)
+    slots |= {"usd": dollars(usd), "share": _describe_share(spec.batch, price.batch), "date": dated(price.as_of)}
+    return say("costs.known", **slots, input=price.input, output=price.output)
 
 
-def _pushes_in_words(spec: RunSpec, count: int) -> str:
-    if not spec.pressure:
-        return ""
-    most, kinds = most_pushes(spec.pressure, count), ", ".join(kinds_asked(spec.pressure))
-    return f" and up to {most:,} pushes ({kinds}: {count:,} in each of {ROUNDS} rounds)"
-
-
-def _share_in_words(batch: bool, share: float) -> str:
+def _describe_share(batch: bool, share: float) -> str:
     """The list price, or what of it the calls of a batch cost."""
     if not batch:
-        return "the list price"
-    part = {0.5: "half the list price", 1.0: "the full list price, as no other is known,"}.get(
-        share, f"{share:.0%} of the list price"
-    )
-    return f"batch: {part}"
+        return say("costs.list_price")
+    part = {0.5: "half", 1.0: "full"}.get(share, "part")
+    return say(f"costs.batch.{part}", share=share)
 
 
 def dollars(usd: float) -> str:
@@ -203,15 +196,14 @@ def _bounded(widths: Sequence[float]) -> dict[str, float] | None:
     return {"n": len(widths), "mean_width": sum(widths) / len(widths), "widest": max(widths)} if widths else None
 
 
-MOST_UPSTREAMS = 6
-"""Hosts that are named."""
+MOST_UPSTREAMS = 6  # hosts that are named
 
 
-def upstreams_in_words(upstreams: Mapping[str, int]) -> str:
-    """The hosts behind a router with the number of their answers: "DeepInfra (90 answers) and Together (70)"."""
+def _describe_upstreams(upstreams: Mapping[str, int]) -> str:
+    """The hosts behind a router with the number of their answers: "DeepInfra (90) and Together (70) answers"."""
     shown = [f"{name} ({count:,})" for name, count in list(upstreams.items())[:MOST_UPSTREAMS]]
     more = len(upstreams) - len(shown)
-    return " and ".join(shown) + (f" and {more:,} more" if more else "") + " answers"
+    return say("costs.upstreams", hosts=" and ".join(shown) + (f" and {more:,} more" if more else ""))
 
 
 def note_on_upstreams(record: Run, store: Store) -> str | None:
@@ -221,61 +213,44 @@ def note_on_upstreams(record: Run, store: Store) -> str | None:
     upstreams = Counter(call.upstream for call in store.answers.service_calls(record.run) if call.upstream)
     if len(upstreams) < 2:
         return None
-    return (
-        f"Several hosts behind the service answered: {upstreams_in_words(dict(upstreams.most_common()))}. They may compute the "
-        "model in different number formats, so that answers may differ."
-    )
+    return say("costs.several_hosts", upstreams=_describe_upstreams(dict(upstreams.most_common())))
 
 
-def bill_in_words(bill: dict[str, Any]) -> list[str]:
+def describe_bill(bill: dict[str, Any]) -> list[str]:
     """A bill as sentences."""
-    names = ", ".join(bill["models"]) or "no name"
-    sentences = [
-        f"{bill['host']}, which calls the model {names}: {_tokens_in_words(bill)}, {_price_in_words(bill)}; "
-        f"{bill['calls']:,} calls."
-    ]
+    names, tokens, price = ", ".join(bill["models"]) or "no name", _describe_tokens(bill), _describe_price(bill)
+    sentences = [say("costs.bill", host=bill["host"], names=names, tokens=tokens, price=price, calls=bill["calls"])]
     if bill["seconds"]:
-        median, p95, p99 = bill["seconds"].values()
-        sentences.append(f"Latency: median {median:.2f} s, 95th percentile {p95:.2f} s, 99th percentile {p99:.2f} s.")
+        sentences.append(say("costs.latency", **bill["seconds"]))
     if bill["upstreams"]:
-        sentences.append(f"Answered by {upstreams_in_words(bill['upstreams'])}.")
+        sentences.append(say("costs.answered_by", upstreams=_describe_upstreams(bill["upstreams"])))
     if bill["reused"]:
-        sentences.append(f"{bill['reused']:,} answers were taken from identical prompts asked before, and cost nothing.")
+        sentences.append(say("costs.reused", count=bill["reused"]))
     if bill["bounded"]:
-        bounded = bill["bounded"]
-        sentences.append(
-            f"The service shows only some alternatives: the probability of true of {bounded['n']:,} statements is "
-            f"known within bounds, {bounded['mean_width']:.3f} apart on average and {bounded['widest']:.3f} at most."
-        )
+        sentences.append(say("costs.bounded", **bill["bounded"]))
     return sentences
 
 
-def cut_in_words(count: int) -> list[str]:
-    """How many replies their limit of tokens cut off, as a sentence; none where there are none."""
-    if not count:
-        return []
-    were = "reply was" if count == 1 else "replies were"
-    return [
-        f"{count:,} {were} cut off for length: those that open with True or False are read, the others are unreadable "
-        "(--max-tokens allows longer ones)."
-    ]
+def describe_cut(count: int) -> list[str]:
+    """States in a sentence how many replies their limit of tokens cut off; empty if there are none."""
+    return [say("costs.cut", count=count, replies="reply was" if count == 1 else "replies were")] if count else []
 
 
-def _tokens_in_words(bill: dict[str, Any]) -> str:
+def _describe_tokens(bill: dict[str, Any]) -> str:
     if bill["uncounted"]:
-        return f"the service did not count the tokens of {bill['uncounted']:,} replies"
-    thinking = f", {bill['reasoning_tokens']:,} of them for thinking" if bill.get("reasoning_tokens") else ""
-    tokens = f"{bill['prompt_tokens']:,} tokens in and {bill['completion_tokens']:,} out{thinking}"
-    return f"about {tokens} (estimated: the service does not count them all)" if bill["estimated"] else tokens
+        return say("costs.uncounted", count=bill["uncounted"])
+    thinking = say("costs.thinking", count=bill["reasoning_tokens"]) if bill.get("reasoning_tokens") else ""
+    tokens = say("costs.tokens", prompt=bill["prompt_tokens"], completion=bill["completion_tokens"], thinking=thinking)
+    return say("costs.estimated", tokens=tokens) if bill["estimated"] else tokens
 
 
-def _price_in_words(bill: dict[str, Any]) -> str:
-    if bill["usd"] is not None and bill["price_of"] is None:
+def _describe_price(bill: dict[str, Any]) -> str:
+    if bill["usd"] is None:
+        return say("costs.no_price" if bill["price_of"] is None else "costs.no_cost")
+    if bill["price_of"] is None:
         return "free"
-    if bill["usd"] is not None:
-        share = _share_in_words("batch" in bill, bill.get("batch") or 1.0)
-        return f"{dollars(bill['usd'])} at {share} of {dated(bill['price_of'])}"
-    return "price not known" if bill["price_of"] is None else "so its cost is not known"
+    share = _describe_share("batch" in bill, bill.get("batch") or 1.0)
+    return say("costs.paid", usd=dollars(bill["usd"]), share=share, date=dated(bill["price_of"]))
 
 
 @dataclass
@@ -294,7 +269,7 @@ class Purse:
     def reason(self) -> str | None:
         if self.limit is None or not self.empty:
             return None
-        return f"The budget of {dollars(self.limit)} is spent. Resume with a larger one to go on."
+        return say("costs.budget_spent", limit=dollars(self.limit))
 
     def pay(self, prompt_tokens: int, completion_tokens: int) -> None:
         """Adds the price of tokens."""

@@ -12,8 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from medfact.metrics.comparison import RunRecords
-from medfact.metrics.gate import CANNOT_TELL, Standing, standing
-from medfact.metrics.race import Differences, raced
+from medfact.metrics.race import CANNOT_TELL, Differences, GateResult, gate_result, raced
 from medfact.models import is_local
 from medfact.runs.board import Board
 from medfact.runs.racing import LEAST_ELSEWHERE, LEAST_HERE, in_order_of_race, next_window, places_of
@@ -49,7 +48,7 @@ class AgainstBaseline:
         baseline: Board,
         margin: float,
         first: int = 0,
-        tell: Callable[[Standing], None] = lambda _: None,
+        tell: Callable[[GateResult], None] = lambda _: None,
     ) -> None:
         self._store, self._run, self._baseline = store, record.run, baseline
         self._margin, self._first, self._tell = margin, first, tell
@@ -74,7 +73,7 @@ class AgainstBaseline:
             yield self._first + (len(places) if heads == len(after) else int(np.searchsorted(places, heads)))
             if (differences := self.differences()) is None:
                 continue
-            self._tell(now := standing(differences, self._margin))
+            self._tell(now := gate_result(differences, self._margin))
             if now.verdict != CANNOT_TELL and heads < len(after):
                 self._end = DECIDED, f"{CHECK_DECIDED} after {now.asked:,} of {now.of:,} facts: {now.verdict}."
                 return

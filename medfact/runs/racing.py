@@ -28,6 +28,7 @@ from medfact.runs.patience import patient
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, DECIDED, STOPPED, Plan, Run, Sheet, Store
 from medfact.store.sheets import sheet_of
+from medfact.words import say
 
 LEAST_HERE, LEAST_ELSEWHERE, NEXT_LOOK = 384, 96, 1 / 16
 """Statements of a window, at least, where a model on this machine races and where none does; and as a share of those before it.
@@ -173,8 +174,7 @@ class RacingRuns:
                 self._ends[run] = DECIDED, _why_decided(own)
             elif all(gone & {one.a.run, one.b.run} for one in open_):
                 names = " and ".join(_name(self._runs[other]) for other in sorted(gone))
-                why = f"The race stopped it without a decision, since {names} did not go on."
-                self._ends[run] = STOPPED, f"{why} Resume them together to go on with the race."
+                self._ends[run] = STOPPED, say("race.left", models=names)
         self._add_window(standings)
         self._tell(standings)
 
@@ -208,7 +208,7 @@ def _why_decided(standings: Sequence[Standing]) -> str:
     """How many diseases decided it, and for whom."""
     verdicts = [describe_lead(_name(a), _name(b), of) for a, b, of in standings if of is not None and of.value is not None]
     most = max((one.race for one in standings if one.race), key=lambda race: race.heads)
-    return f"Decided after {most.heads:,} of {most.of:,} diseases: {'; '.join(verdicts)}."
+    return say("race.ended", heads=most.heads, of=most.of, leads="; ".join(verdicts))
 
 
 def _name(run: Run) -> str:
@@ -218,5 +218,5 @@ def _name(run: Run) -> str:
 def describe_lead(a: str, b: str, race: Race) -> str:
     """The decision of a race between two names: "tiny masters more facts than base, by at least 2.1 points on these facts"."""
     better, worse, least = (a, b, race.low) if race.low > -race.high else (b, a, -race.high)
-    by = f", by at least {100 * least:.1f} points on these facts" if least > 0 else ""
-    return f"{better} masters more facts than {worse}{by}"
+    by = say("race.lead_by", points=100 * least) if least > 0 else ""
+    return say("race.lead", better=better, worse=worse, by=by)

@@ -27,7 +27,7 @@ from medfact.results.wording import FATES, Fate, describe_ending, describe_state
 from medfact.reviews.text import summary, summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.board import Board
-from medfact.runs.costs import bill_in_words, cut_in_words
+from medfact.runs.costs import describe_bill, describe_cut
 from medfact.spec import RunSpec, reproducing_settings
 from medfact.statements import ABSENT, Statement
 from medfact.store import COMPLETE, Asked, Run, Store
@@ -80,8 +80,8 @@ class RunPart:
     @property
     def notes(self) -> list[str]:
         """Notes, remarks, costs and reviews of the run."""
-        bill = bill_in_words(dict(self.report.service)) if self.report.service else ()
-        return [*self.run.notes, *wording.remarks(self.report), *bill, *cut_in_words(self.report.cut), *self.reviews]
+        bill = describe_bill(dict(self.report.service)) if self.report.service else ()
+        return [*self.run.notes, *wording.remarks(self.report), *bill, *describe_cut(self.report.cut), *self.reviews]
 
 
 def html_report(

@@ -27,7 +27,7 @@ from waiting import wait_until
 from medfact.exchange import import_run
 from medfact.models import ServiceSettings
 from medfact.runs import batches
-from medfact.runs.costs import bill_in_words, bill_of
+from medfact.runs.costs import bill_of, describe_bill
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -87,7 +87,7 @@ def test_a_batch_brings_what_the_service_would_have_said(service: MockBatchServi
     assert made["service"]["usd"] == pytest.approx(0.5 * (2.5 * entering + 10 * leaving) / 1e6)
     bill = bill_of(store.run(run), store)
     assert bill is not None
-    assert "batch: half the list price of 2025-08-31" in bill_in_words(bill)[0]
+    assert "batch: half the list price of 2025-08-31" in describe_bill(bill)[0]
     assert bill["seconds"] is None, "nobody knows how long a call in a batch took"
 
 

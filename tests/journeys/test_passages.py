@@ -27,7 +27,7 @@ from medfact.models.services.settings import ServiceSettings
 from medfact.results.compare import Change, blamed, changes, sides_of
 from medfact.results.recall import READ, RELATED
 from medfact.results.report import report_of
-from medfact.results.sections.beside import told_changes
+from medfact.results.sections.beside import passages_section
 from medfact.results.text import lines_of
 from medfact.runs.corpus import Corpus, corpus_of
 from medfact.runs.costs import costs
@@ -184,7 +184,7 @@ def test_what_passages_do_to_p_true_by_hand(mkj: Path, store: Store) -> None:
 
 def lines_of_change(change: Change, runs: list[str]) -> list[str]:
     """What passages change, as a terminal says it."""
-    section = told_changes([change], dict(zip(runs, "ab", strict=True)), {})
+    section = passages_section([change], dict(zip(runs, "ab", strict=True)), {})
     assert section is not None
     return list(lines_of(section))
 

@@ -25,7 +25,7 @@ from medfact.results.report import Report, report_of
 from medfact.results.sections import SECTIONS, Figures
 from medfact.results.sections.probabilities import of_one_source
 from medfact.results.text import report_text
-from medfact.runs.costs import bill_in_words, costs
+from medfact.runs.costs import costs, describe_bill
 from medfact.runs.events import AnswersSaved, Finished
 from medfact.runs.jobs import Jobs
 from medfact.runs.run import answer
@@ -164,7 +164,7 @@ def test_bounds_where_the_service_shows_five_alternatives(facts_file: Path, stor
         assert item.answer.p_low - 1e-9 <= p_true(item_prompt(item)) <= item.answer.p_high + 1e-9
     made = report_record(store, run_id)
     assert made["service"]["bounded"]["n"] == len(bounded)
-    assert "known within bounds" in " ".join(bill_in_words(made["service"]))
+    assert "known within bounds" in " ".join(describe_bill(made["service"]))
 
 
 # ------------------------------------------------------------------------- what ends a run
@@ -348,7 +348,7 @@ def test_answers_are_reused_by_leave(facts_file: Path, store: Store) -> None:
             assert len(service.calls) == calls
         made = report_record(store, run_id)
         assert (made["service"]["reused"], made["service"]["calls"], made["service"]["usd"]) == (432, 0, 0.0)
-        assert "432 answers were taken from identical prompts" in " ".join(bill_in_words(made["service"]))
+        assert "432 answers were taken from identical prompts" in " ".join(describe_bill(made["service"]))
         assert made["average_accuracy"] == report_record(store, first)["average_accuracy"]
         other = start(spec_of(service, facts_file, reuse=True, settings={"temperature": None}), store)
         told(other, store)

@@ -16,7 +16,7 @@ from records import make_records, two_way_variance
 
 from medfact.metrics import Records
 from medfact.metrics.clusters import Clusters, IntraclassCorrelation, clustered_variance, variance_by_tail
-from medfact.metrics.differences import holm, paired_difference
+from medfact.metrics.comparison import holm, paired_difference
 from medfact.metrics.probability import Discrimination, calibration, isotonic, probabilities, smooth_ece
 from medfact.metrics.race import confidence_sequence
 from medfact.metrics.uncertainty import linear_interval, mean_interval, wilson

@@ -8,9 +8,7 @@ import pytest
 from records import RIGHT, RIGHT_OF_FALSE, make_records
 
 from medfact.metrics import Records
-from medfact.metrics.comparison import RunRecords
-from medfact.metrics.differences import paired_difference
-from medfact.metrics.over_languages import OverLanguages, over_languages
+from medfact.metrics.comparison import OverLanguages, RunRecords, over_languages, paired_difference
 
 DENIES = "FFFFFFFF"
 """False to all eight: of a true fact the four affirmed ways are wrong."""

@@ -9,7 +9,7 @@ from scipy import optimize, stats
 
 from medfact.facts import Fact
 from medfact.metrics.clusters import Clusters
-from medfact.metrics.differences import paired_difference
+from medfact.metrics.comparison import paired_difference
 from medfact.results.power import (
     describe_power,
     expected_error,

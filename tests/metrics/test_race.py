@@ -9,8 +9,7 @@ from records import RIGHT, make_records
 
 from medfact.metrics import FAILED, PENDING
 from medfact.metrics.averages import FEWEST_FACTS
-from medfact.metrics.comparison import RunRecords
-from medfact.metrics.differences import SIGNIFICANT
+from medfact.metrics.comparison import SIGNIFICANT, RunRecords
 from medfact.metrics.probability import BINS
 from medfact.metrics.race import NEXT_LOOK, SURER, Differences, Race, band, confidence_sequence, order_of, race, raced
 from medfact.runs.racing import LEAST_ELSEWHERE, LEAST_HERE

@@ -22,7 +22,7 @@ from medfact.metrics.clusters import (
     effective_number,
     variance_by_tail,
 )
-from medfact.metrics.differences import FLIPS, Difference, holm, paired_difference
+from medfact.metrics.comparison import FLIPS, Contrast, holm, paired_difference
 from medfact.metrics.uncertainty import (
     NOTHING,
     Estimate,
@@ -263,10 +263,9 @@ def p_by_all_flips(groups: Sequence[Sequence[int]]) -> float:
     return sum(f >= abs(sum(sums)) for f in flipped) / len(flipped)
 
 
-def mirrored(difference: Difference) -> Difference:
-    """The same of b − a."""
-    value, low, high, p, n, low_all, high_all = difference
-    return Difference(-value, -high, -low, p, n, -high_all, -low_all)
+def figures_of(contrast: Contrast) -> tuple[float | None, ...]:
+    """Value, interval, p and n."""
+    return contrast.value, contrast.low, contrast.high, contrast.p, contrast.n
 
 
 def test_a_paired_difference_by_hand() -> None:
@@ -327,14 +326,14 @@ def test_the_interval_is_a_bootstrap_that_draws_heads(count: int, t: float, shar
 def test_no_difference_anywhere_is_no_certainty() -> None:
     made = paired_difference(np.zeros(80), np.repeat(np.arange(10), 8))
     # ten heads are the trials: 3.841 / (10 + 3.841) = 0.2775
-    assert made[:5] == pytest.approx((0, -0.2775, 0.2775, 1, 80), abs=1e-4)
+    assert figures_of(made) == pytest.approx((0, -0.2775, 0.2775, 1, 80), abs=1e-4)
 
 
 def test_where_all_heads_move_alike_the_interval_is_open_and_within_1() -> None:
     heads = np.repeat(np.arange(10), 8)
-    assert paired_difference(np.ones(80), heads)[:5] == pytest.approx((1, 1 - 0.2775, 1, 2 / 2**10, 80), abs=1e-4)
+    assert figures_of(paired_difference(np.ones(80), heads)) == pytest.approx((1, 1 - 0.2775, 1, 2 / 2**10, 80), abs=1e-4)
     half = np.tile([1.0, 0.0], 40)
-    assert paired_difference(half, heads)[:5] == pytest.approx((0.5, 0.2225, 0.7775, 2 / 2**10, 80), abs=1e-4)
+    assert figures_of(paired_difference(half, heads)) == pytest.approx((0.5, 0.2225, 0.7775, 2 / 2**10, 80), abs=1e-4)
 
 
 def test_where_all_heads_that_differ_speak_for_one_run_the_other_may_still_be_the_better() -> None:
@@ -355,8 +354,8 @@ def test_the_interval_leaves_out_0_where_enough_heads_speak_for_one_run() -> Non
 
 
 def test_nothing_has_no_difference_and_one_head_no_interval() -> None:
-    assert paired_difference(array(), codes()) == Difference(None, None, None, None, 0)
-    assert paired_difference(array(1, 0, 1, -1), codes(3, 3, 3, 3)) == Difference(0.25, None, None, None, 4)
+    assert paired_difference(array(), codes()) == Contrast()
+    assert paired_difference(array(1, 0, 1, -1), codes(3, 3, 3, 3)) == Contrast(value=0.25, n=4)
 
 
 @given(
@@ -372,8 +371,8 @@ def test_neither_order_nor_numbering_matters_and_the_other_way_round_is_the_mirr
     assert 0 < made.p <= 1
     turn = chance.sample(range(len(heads)), len(heads))
     renumbered = np.array(chance.sample(range(20), len(groups)), dtype=np.int64)[heads]
-    assert paired_difference(differences[turn], renumbered[turn]) == pytest.approx(made)
-    assert mirrored(paired_difference(-differences, renumbered)) == pytest.approx(made)
+    assert vars(paired_difference(differences[turn], renumbered[turn])) == pytest.approx(vars(made))
+    assert vars(paired_difference(-differences, renumbered).turned()) == pytest.approx(vars(made))
 
 
 def test_drawing_in_parts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -382,7 +381,7 @@ def test_drawing_in_parts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     made = paired_difference(differences, heads)
     assert paired_difference(differences, heads) == made
     assert paired_difference(differences, heads, seed=1) != made
-    monkeypatch.setattr("medfact.metrics.differences.AT_ONCE", 1000)
+    monkeypatch.setattr("medfact.metrics.comparison.AT_ONCE", 1000)
     assert paired_difference(differences, heads) == made
 
 
@@ -402,8 +401,8 @@ def simulated_pairs(randomness: np.random.Generator) -> tuple[np.ndarray, np.nda
 
 
 def test_false_alarms_are_as_rare_as_they_should_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("medfact.metrics.differences.FLIPS", 1000)
-    monkeypatch.setattr("medfact.metrics.differences.RESAMPLES", 1000)
+    monkeypatch.setattr("medfact.metrics.comparison.FLIPS", 1000)
+    monkeypatch.setattr("medfact.metrics.comparison.RESAMPLES", 1000)
     randomness = np.random.default_rng(9)
     runs, alarms, of_mcnemar, hits = 500, 0, 0, 0
     for _ in range(runs):
@@ -433,8 +432,8 @@ def simulated_models(randomness: np.random.Generator, of_tail: float) -> tuple[n
 
 @pytest.mark.parametrize("of_tail", [0, 0.1, 0.3])
 def test_models_that_know_other_tails_raise_no_more_false_alarms(of_tail: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("medfact.metrics.differences.FLIPS", 1000)
-    monkeypatch.setattr("medfact.metrics.differences.RESAMPLES", 500)
+    monkeypatch.setattr("medfact.metrics.comparison.FLIPS", 1000)
+    monkeypatch.setattr("medfact.metrics.comparison.RESAMPLES", 500)
     randomness, runs = np.random.default_rng(11), 300
     alarms = misses = by_head_alone = 0
     for _ in range(runs):

@@ -40,7 +40,7 @@ from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
 from medfact.results.wording import model_name
 from medfact.runs.checks import check_settings
-from medfact.runs.costs import bill_in_words, bill_of, costs
+from medfact.runs.costs import bill_of, costs, describe_bill
 from medfact.runs.jobs import Jobs
 from medfact.runs.jobs.queues import kind_of
 from medfact.runs.retrieve import encoder_settings
@@ -222,7 +222,7 @@ def test_one_that_costs_nothing_says_so(url: str, medfact: Callable[..., tuple[i
         bill = bill_of(Store(url).run(json.loads(out)["run"]), Store(url))
         assert bill is not None
         assert (bill["host"], bill["usd"]) == ("models.example", 0.0)
-        assert "free" in bill_in_words(bill)[0]
+        assert "free" in describe_bill(bill)[0]
 
 
 def test_its_key_goes_to_no_encoder_elsewhere(echoes: Echoes) -> None:

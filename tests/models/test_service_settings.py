@@ -28,7 +28,7 @@ from medfact.errors import MedfactError, Mistake, ModelError
 from medfact.models import ServiceSettings, load_encoder
 from medfact.models.services.addresses import parsed_address, without_secrets
 from medfact.models.services.policy import host_of
-from medfact.runs.costs import bill_in_words, bill_of, dollars
+from medfact.runs.costs import bill_of, describe_bill, dollars
 from medfact.runs.events import Finished
 from medfact.runs.run import answer
 from medfact.runs.start import start
@@ -260,7 +260,7 @@ def test_a_bill_without_tokens_has_no_price(facts_file: Path, store: Store) -> N
     bill = bill_of(store.run(other), store)
     assert bill is not None
     assert (bill["usd"], bill["uncounted"]) == (None, 16)
-    assert "the service did not count the tokens of 16 replies, so its cost is not known" in bill_in_words(bill)[0]
+    assert "the service did not count the tokens of 16 replies, so its cost is not known" in describe_bill(bill)[0]
 
 
 @pytest.mark.parametrize(

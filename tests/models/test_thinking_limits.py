@@ -19,7 +19,7 @@ from medfact.models import ServiceSettings, is_settled, load_model
 from medfact.models.effort import EFFORTS, effort_forms
 from medfact.models.prompt import is_cut_in_thinking
 from medfact.models.services.parameters import CUT_BEFORE_ANSWER, EFFORT_REFUSED
-from medfact.runs.costs import bill_in_words, bill_of
+from medfact.runs.costs import bill_of, describe_bill
 from medfact.runs.run import run
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, STOPPED, Asked, Run, Store
@@ -316,14 +316,14 @@ def test_thinking_stands_apart_in_the_bill_and_what_is_not_counted_is_not_known(
     bill = bill_of(record, store)
     assert bill is not None
     assert bill["reasoning_tokens"] == 198 * len(items)
-    assert f", {198 * len(items):,} of them for thinking" in bill_in_words(bill)[0]
+    assert f", {198 * len(items):,} of them for thinking" in describe_bill(bill)[0]
     assert {item.answer and item.answer.reasoning_tokens for item in items} == {198}
     with ScriptedService(Thinker(beside("reasoning"), needed=200)) as service:
         record, _ = asked(spec_of(service, facts_file, seed=1), store)
     bill = bill_of(record, store)
     assert bill is not None
     assert bill["reasoning_tokens"] is None
-    assert "thinking" not in bill_in_words(bill)[0]
+    assert "thinking" not in describe_bill(bill)[0]
 
 
 def test_a_reply_that_was_paid_for_counts_although_the_call_after_it_fails(facts_file: Path, store: Store) -> None:

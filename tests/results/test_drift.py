@@ -16,6 +16,7 @@ from small_facts import make_fact_rows, write_csv
 
 from medfact.models.prompt import Served
 from medfact.results.blocks import Note, Shares
+from medfact.results.compare import pairs_of
 from medfact.results.drift import (
     CHANGED,
     HEAD,
@@ -24,7 +25,6 @@ from medfact.results.drift import (
     describe_changes,
     describe_served,
     drift_section,
-    since_first,
 )
 from medfact.results.drift import Served as Said
 from medfact.results.report import Side, board_of, report
@@ -71,7 +71,7 @@ def test_each_date_has_its_share_and_the_change_since_the_first(store: Store, sp
         complete_run_on(store, spec, "2026-09-21", NOVEMBER, missed),
     ]
     moments = _moments(store, runs)
-    same, fell = since_first(moments)
+    same, fell = pairs_of([moment.side for moment in moments], "dates")
     assert (same.value, same.is_shown) == (0.0, False)
     assert fell.value == pytest.approx(-len(missed) / n)
     assert fell.is_shown

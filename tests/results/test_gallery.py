@@ -14,7 +14,7 @@ from small_facts import make_fact_rows, write_csv
 from visitors import Visitor
 
 from medfact.exchange import export_run, import_run
-from medfact.metrics.differences import Place, places
+from medfact.metrics.comparison import Place, places
 from medfact.results.compare import Comparisons, Side, comparison, sides_of
 from medfact.results.gallery import Group, Shown, gallery, told_apart
 from medfact.results.live import Reports

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 from scripted import ScriptedModel, statement_key
 
-from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing, verdict_of
-from medfact.metrics.race import raced
-from medfact.results.gate import Gate, gate_of, in_words, risky_facts
+from medfact.metrics.race import CANNOT_TELL, FAIL, PASS, GateResult, gate_decision, raced
+from medfact.results.gate import Gate, describe_gate, gate_of, risky_facts
 from medfact.results.report import Side, board_of
 from medfact.runs.run import answer
 from medfact.runs.start import start, start_again
@@ -41,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[2]
     ],
 )
 def test_what_bounds_say_with_a_margin_of_two_points(low: float | None, high: float | None, verdict: str) -> None:
-    assert verdict_of(low, high, 0.02) == verdict
+    assert gate_decision(low, high, 0.02) == verdict
 
 
 @pytest.fixture
@@ -135,11 +134,11 @@ def test_a_dangerous_fact_without_an_answer_keeps_a_model_from_passing(simulated
     assert differences is not None
     gate = gate_of((store, side), (store, base), differences, 0.02, 0, {})
     assert (gate.mastery.n, gate.mastery.failed, gate.mastery.value) == (facts - 1, 1, 0.0)
-    passed = Standing(PASS, 0.0, -0.01, 0.01, facts - 1, facts, 1, facts - 1, facts - 1)
+    passed = GateResult(PASS, 0.0, -0.01, 0.01, facts - 1, facts, 1, facts - 1, facts - 1)
     gate = replace(gate, mastery=passed)
     assert (gate.verdict, gate.dangerous, gate.unanswered) == (CANNOT_TELL, (), (silent.statement.fact,))
     assert (gate.asked, gate.risky) == (len(risky), len(risky))
-    assert "no answer to 1 fact judged false" in in_words(gate)
+    assert "no answer to 1 fact judged false" in describe_gate(gate)
     assert replace(gate, allowed=1).verdict == PASS, "one may be affirmed, and no more than one can have been"
     assert replace(gate, mastery=passed._replace(verdict=FAIL)).verdict == FAIL
 
@@ -179,7 +178,7 @@ def test_value_and_counts_are_of_the_facts_without_a_failed_call(simulated: Any,
     assert [sum(set(fates[fact]) == {"+"} for fact in kept) for fates in (before, now)] == [83, 82]
     # facts 1 and 2 are lost for certain, and fact 3 at worst: the bounds are of all 86
     assert mastery.low < -3 / 86 < -2 / 86 < mastery.high
-    said = in_words(gate)
+    said = describe_gate(gate)
     assert said.startswith("cannot tell: 83 of 84 facts before, 82 now; mastery −1.2 points (")
     assert "; 2 facts left out: a call failed, and the bounds allow for it" in said
 
@@ -199,33 +198,33 @@ def answered_with(store: Store, run: str, signs: dict[tuple[int, int], str]) -> 
     ("standing", "said"),
     [
         (
-            Standing(FAIL, -16 / 72, -0.35, -0.088, 72, 295, 0, 40, 24),
+            GateResult(FAIL, -16 / 72, -0.35, -0.088, 72, 295, 0, 40, 24),
             "fail: 40 of 72 facts before, 24 now; mastery at least 8.8 points lower (stopped early: 72 of 295 facts asked).",
         ),
         (
-            Standing(PASS, 1 / 70, -0.012, 0.05, 70, 295, 2, 40, 41),
+            GateResult(PASS, 1 / 70, -0.012, 0.05, 70, 295, 2, 40, 41),
             "pass: 40 of 70 facts before, 41 now; mastery at most 1.2 points lower (stopped early: 72 of 295 facts asked); "
             "2 facts left out: a call failed, and the bounds allow for it.",
         ),
         (
-            Standing(PASS, 10 / 72, 0.021, 0.2, 72, 295, 0, 40, 50),
+            GateResult(PASS, 10 / 72, 0.021, 0.2, 72, 295, 0, 40, 50),
             "pass: 40 of 72 facts before, 50 now; mastery at least 2.1 points higher (stopped early: 72 of 295 facts asked).",
         ),
         (
-            Standing(CANNOT_TELL, -7 / 295, -0.059, 0.011, 295, 295, 0, 91, 84),
+            GateResult(CANNOT_TELL, -7 / 295, -0.059, 0.011, 295, 295, 0, 91, 84),
             "cannot tell: 91 of 295 facts before, 84 now; mastery −2.4 points (−5.9 to +1.1); "
             "too few facts to show or rule out a loss of 2 points.",
         ),
         (
-            Standing(FAIL, -40 / 295, -0.18, -0.09, 295, 295, 0, 91, 51),
+            GateResult(FAIL, -40 / 295, -0.18, -0.09, 295, 295, 0, 91, 51),
             "fail: 91 of 295 facts before, 51 now; mastery −13.6 points (−18.0 to −9.0).",
         ),
     ],
 )
-def test_a_check_in_one_line(standing: Standing, said: str) -> None:
+def test_a_check_in_one_line(standing: GateResult, said: str) -> None:
     """What ended early names the bound that decided; at the end stand the difference and both bounds."""
     nothing: Any = ()
-    assert in_words(Gate("new", "old", nothing, 0.02, 0, standing, (), 0, 0, (), (), ())) == said
+    assert describe_gate(Gate("new", "old", nothing, 0.02, 0, standing, (), 0, 0, (), (), ())) == said
 
 
 def test_a_part_is_the_same_every_time_and_has_its_partners(medfact: Medfact, url: str) -> None:

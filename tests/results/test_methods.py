@@ -137,6 +137,16 @@ def test_two_runs_say_what_differs(store: Store) -> None:
     assert "race" not in text, "they did not race"
 
 
+def test_two_runs_of_a_model_have_names_of_their_own(store: Store) -> None:
+    runs = [asked(store, shots=0), asked(store, shots=3)]
+    text = methods_paragraph(runs, [report_of(store, run) for run in runs])
+    assert "We asked answerer (revision 7) with" in text
+    assert "Demonstrations: answerer: none; answerer, 3 worked examples: 3 before each statement" in text
+    named = [replace(runs[0], name="first try"), runs[1]]
+    text = methods_paragraph(named, [report_of(store, run) for run in runs])
+    assert "Demonstrations: answerer (first try): none; answerer: 3 before each statement" in text, "its model is named, too"
+
+
 def test_entries_have_what_bibtex_needs() -> None:
     assert len(entries()) == 13
     for key, entry in entries().items():

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from medfact.assets import ENGLISH
-from medfact.metrics.comparison import Contrast
+from medfact.metrics.comparison import Contrast, OverLanguages
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import findings
 from medfact.results.blocks import ABSENT, Block, Cell, Differences, FactLine, Facts, Note, Row, Section, Shares, Table
@@ -14,19 +14,21 @@ from medfact.results.compare import (
     MASTERY,
     METRICS,
     Change,
+    InLanguages,
     Pair,
     across_runs,
     changes,
     conclusion,
     decision_in_words,
     describe_race,
+    in_languages,
+    language_title,
     pairs_of,
     race_curve,
     races_of,
 )
 from medfact.results.fact_table import NOT_ENOUGH, NOTHING_SHARED
 from medfact.results.fact_table import over_models as over_models_of
-from medfact.results.languages import InLanguages, in_languages, title
 from medfact.results.report import Side
 from medfact.results.sections.answers import NOT_IN_A_PAPER, as_in, difference_of, share_of
 from medfact.results.sections.registry import Beside, Figures, section
@@ -36,8 +38,7 @@ from medfact.statements import VARIANTS
 from medfact.store import Store
 from medfact.words import say, sayings
 
-# So many races are drawn; the others are told in words.
-DRAWN_RACES = 3
+DRAWN_RACES = 3  # races with a figure; the others have a sentence
 
 
 def beside_of(store: Store, sides: Sequence[Side], names: Mapping[str, str]) -> Beside:
@@ -58,10 +59,10 @@ def beside_of(store: Store, sides: Sequence[Side], names: Mapping[str, str]) -> 
 def passages_change(figures: Figures) -> Section | None:
     """With passages less without them, for each model that was asked both ways."""
     beside = figures.beside
-    return None if beside is None else told_changes(beside.changes, beside.names, beside.questions)
+    return None if beside is None else passages_section(beside.changes, beside.names, beside.questions)
 
 
-def told_changes(changes: Sequence[Change], names: Mapping[str, str], questions: Mapping[str, Any]) -> Section | None:
+def passages_section(changes: Sequence[Change], names: Mapping[str, str], questions: Mapping[str, Any]) -> Section | None:
     """The section of some changes. names: run → name. questions: run → its way of asking."""
     if not changes:
         return None
@@ -97,8 +98,11 @@ def about_change(change: Change, names: Mapping[str, str], questions: Mapping[st
         if figure in change.probabilities
     ]
     name, question, before = names[change.with_], questions.get(change.with_), questions.get(change.without)
-    lines = [say("passages.probability", name=name, changes="; ".join(moved))] if moved else []
-    return lines + ([say("passages.question", name=name, before=before, now=question)] if question != before else [])
+    texts = {
+        say("passages.probability", name=name, changes="; ".join(moved)): moved,
+        say("passages.question", name=name, before=before, now=question): question != before,
+    }
+    return [text for text, holds in texts.items() if holds]
 
 
 def describe_moved(contrast: Contrast) -> str:
@@ -185,12 +189,17 @@ def across(figures: Figures) -> Section | None:
     beside = figures.beside
     if beside is None or not beside.across:
         return None
-    rows = []
-    for pair in beside.across:
-        sides, paper = (beside.names[pair.a], beside.names[pair.b]), as_in(pair.paper)
-        cell = difference_of(pair, sides=sides, family="contrasts")
-        rows.append(Row("; ".join(sides), {"difference": cell}, paper, paper))
-    table = Table(name="across", label="right answers by fact, in points", heading="contrast", rows=tuple(rows))
+    sides = [(beside.names[pair.a], beside.names[pair.b]) for pair in beside.across]
+    rows = tuple(
+        Row(
+            "; ".join(names),
+            {"difference": difference_of(pair, sides=names, family="contrasts")},
+            as_in(pair.paper),
+            as_in(pair.paper),
+        )
+        for pair, names in zip(beside.across, sides, strict=True)
+    )
+    table = Table(name="across", label="right answers by fact, in points", heading="contrast", rows=rows)
     return Section(say("comparison.by_fact"), (table, Note(lines=(say("comparison.about_contrasts"),))))
 
 
@@ -232,12 +241,21 @@ def _of_model(number: int, model: InLanguages) -> list[Block]:
     figures, name = model.figures, model_name(model.model)
     if not figures.facts:
         return [Note(lines=(say("languages.no_fact", model=name),))]
-    first, ways = title(figures.languages[0]), {VARIANTS[key].plain: key for key in VARIANTS if key in figures.by_variant}
+    first, alone = language_title(figures.languages[0]), _shares(figures.alone, "fact")
+    less = {first: Cell(text=say("languages.compared", first=first))} | _changes(figures.less, first)
+    against_first = Table(
+        name=f"languages-change-{number}",
+        label=say("languages.each", model=name, first=first),
+        heading="language",
+        rows=_rows({title: {f"less {first}": cell, "known only in it": alone[title]} for title, cell in less.items()}),
+        caption=say("languages.change", first=first),
+    )
+    ways = {VARIANTS[key].plain: _shares(figures.by_variant[key], "statement") for key in VARIANTS if key in figures.by_variant}
     by_way = Shares(
         name=f"languages-ways-{number}",
         label=say("languages.ways", model=name),
         heading="way of stating",
-        rows=_rows({way: _shares(figures.by_variant[key], "statement") for way, key in ways.items()}),
+        rows=_rows(ways),
         finding=say("languages.ways_finding", model=name),
         axis="right answers, %",
     )
@@ -250,15 +268,14 @@ def _of_model(number: int, model: InLanguages) -> list[Block]:
         folded="Which relations fall",
     )
     relations = [by_relation] if len(figures.by_relation) > 1 else []
-    return [_mastered(number, model), _against_first(number, model), by_way, *relations, _replies(model)]
+    return [_mastered(number, name, figures), against_first, by_way, *relations, _replies(model)]
 
 
-def _mastered(number: int, model: InLanguages) -> Shares:
-    """All right in each language, in couples where there are more than two, and in all of them."""
-    figures, name = model.figures, model_name(model.model)
+def _mastered(number: int, name: str, figures: OverLanguages) -> Shares:
+    """All right in each language, in couples if there are more than two, and in all of them. name: of the model."""
     every = f"in {'both' if len(figures.languages) == 2 else f'all {len(figures.languages)}'} languages"
-    couples = {f"{title(a)} and {title(b)}": estimate for (a, b), estimate in figures.couples.items()}
-    mastered = {title(language): estimate for language, estimate in figures.each.items()}
+    couples = {f"{language_title(a)} and {language_title(b)}": estimate for (a, b), estimate in figures.couples.items()}
+    mastered = {language_title(language): estimate for language, estimate in figures.each.items()}
     shares = mastered | (couples if len(figures.languages) > 2 else {}) | {every: figures.everywhere}
     by_language = ", ".join(f"{percent(estimate.value)} in {language}" for language, estimate in mastered.items())
     whole = f"{percent(figures.everywhere.value)} of {counted(figures.everywhere.n, 'fact')}"
@@ -273,40 +290,25 @@ def _mastered(number: int, model: InLanguages) -> Shares:
     )
 
 
-def _against_first(number: int, model: InLanguages) -> Table:
-    first = title(model.figures.languages[0])
-    changes = {first: Cell(text=say("languages.compared", first=first))} | _changes(model.figures.less, first)
-    alone = _shares(model.figures.alone, "fact")
-    return Table(
-        name=f"languages-change-{number}",
-        label=say("languages.each", model=model_name(model.model), first=first),
-        heading="language",
-        rows=_rows({name: {f"less {first}": cell, "known only in it": alone[name]} for name, cell in changes.items()}),
-        caption=say("languages.change", first=first),
-    )
-
-
 def _rows(cells: Mapping[str, Mapping[str, Cell]]) -> tuple[Row, ...]:
     return tuple(Row(name, row) for name, row in cells.items())
 
 
 def _shares(estimates: Mapping[str, Estimate], thing: str) -> dict[str, Cell]:
-    return {title(language): share_of(estimate, thing) for language, estimate in estimates.items()}
+    return {language_title(language): share_of(estimate, thing) for language, estimate in estimates.items()}
 
 
 def _changes(contrasts: Mapping[str, Contrast], first: str) -> dict[str, Cell]:
-    return {
-        title(language): difference_of(contrast, sides=(title(language), first), family="languages")
-        for language, contrast in contrasts.items()
-    }
+    titled = {language_title(language): contrast for language, contrast in contrasts.items()}
+    return {title: difference_of(contrast, sides=(title, first), family="languages") for title, contrast in titled.items()}
 
 
 def _replies(model: InLanguages) -> Note:
     """Statements with the same answer in all languages, and replies in English to other languages."""
-    alike = model.figures.consistent
+    alike, english = model.figures.consistent, language_title(ENGLISH)
     in_english = (
-        say("languages.replies", asked=title(language), answered=title(ENGLISH), number=count(number), replies=count(readable))
-        for language, (number, readable) in model.in_english.items()
+        say("languages.replies", asked=language_title(key), answered=english, number=count(number), replies=count(readable))
+        for key, (number, readable) in model.in_english.items()
     )
     line = say("languages.alike", share=share(alike), statements=counted(alike.n, "statement"))
     return Note(lines=(line, *in_english), listed=True)

@@ -9,10 +9,9 @@ from typing import Any
 
 from medfact.metrics.groupings import GROUPINGS
 from medfact.results.blocks import Section
-from medfact.results.compare import Change, Pair, Raced
+from medfact.results.compare import Change, InLanguages, Pair, Raced
 from medfact.results.danger import Danger
 from medfact.results.fact_table import OverModels
-from medfact.results.languages import InLanguages
 from medfact.results.report import Report
 
 # Where sections are shown: the page, the report that is one file, `report` on the command line, LaTeX, a notebook.

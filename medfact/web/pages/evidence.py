@@ -13,7 +13,7 @@ from medfact.results.compare import Change, Side, blamed, changes, is_without
 from medfact.results.fact_table import pairs_of_run
 from medfact.results.live import Live, Version
 from medfact.results.sections import Figures
-from medfact.results.sections.beside import told_changes
+from medfact.results.sections.beside import passages_section
 from medfact.results.sections.scores import retrieved
 from medfact.results.wording import names_of_runs
 from medfact.runs.plan import question_of
@@ -54,7 +54,7 @@ def evidence_tab(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> tupl
     listed = paged(getattr(change, show.flips) if change else (), show.page, FLIPS_A_PAGE)
     fragment = render(
         "evidence",
-        told=render_sections(filter(None, [retrieved(figures), told_changes(found, names, questions)])),
+        told=render_sections(filter(None, [retrieved(figures), passages_section(found, names, questions)])),
         choices=[(place, f"{names[one.with_]}, {one.setting}") for place, one in enumerate(found)],
         chosen=chosen,
         change=change,

@@ -15,8 +15,8 @@ from medfact.models import provider_of
 from medfact.models.baseline import COIN
 from medfact.results import wording
 from medfact.results.blocks import Curve, Section
+from medfact.results.compare import in_languages
 from medfact.results.findings import rules_of, verdict
-from medfact.results.languages import in_languages
 from medfact.results.live import Live
 from medfact.results.report import Report, standing
 from medfact.results.wording import Score

@@ -13,11 +13,9 @@ from medfact.errors import MedfactError
 from medfact.metrics.groupings import FACT, group_tabs
 from medfact.models import provider_of
 from medfact.results import sections, wording
-from medfact.results.compare import FEWEST, across_of_papers, across_runs
+from medfact.results.compare import FEWEST, across_of_papers, across_runs, in_languages, language_title
 from medfact.results.danger import Danger, danger
 from medfact.results.fact_table import over_models, pairs_of_run
-from medfact.results.languages import in_languages
-from medfact.results.languages import title as language_title
 from medfact.results.live import Live, Version
 from medfact.results.report import Side, subjects_of_run
 from medfact.results.sections import Beside, Figures, sections_of
@@ -35,7 +33,7 @@ from medfact.reviews.text import (
     told_once,
     where,
 )
-from medfact.runs.costs import bill_in_words, cut_in_words
+from medfact.runs.costs import describe_bill, describe_cut
 from medfact.runs.plan import question_of
 from medfact.store import COMPLETE
 from medfact.views.fragments import render, render_sections
@@ -177,7 +175,7 @@ def _about(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         bills=[
             line
             for report in reports
-            for line in (*(bill_in_words(dict(report.service)) if report.service else ()), *cut_in_words(report.cut))
+            for line in (*(describe_bill(dict(report.service)) if report.service else ()), *describe_cut(report.cut))
         ],
         others=not is_demonstration and len(mine) < len(lives),
         keeping=Markup() if is_demonstration else keeping(mine),

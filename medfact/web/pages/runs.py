@@ -17,7 +17,7 @@ from medfact.errors import MedfactError, Mistake, StoreError, UnknownName, Unrea
 from medfact.exchange import import_run
 from medfact.results import wording
 from medfact.results.live import Live, effective_state
-from medfact.runs.costs import bill_in_words
+from medfact.runs.costs import describe_bill
 from medfact.spec import LOCAL_OWNER, PROTOCOLS, describe_options
 from medfact.store import (
     COMPLETE,
@@ -283,7 +283,7 @@ def cost(bill: Any) -> tuple[str, str]:
     """What a run cost, in a few words, and the bill in sentences."""
     if bill is None:
         return "free", "The model was asked on this machine."
-    sentences = " ".join(bill_in_words(dict(bill)))
+    sentences = " ".join(describe_bill(dict(bill)))
     if bill["usd"] is None:
         return "price not known", sentences
     return "less than $0.01" if 0 < bill["usd"] < 0.01 else f"${bill['usd']:,.2f}", sentences
