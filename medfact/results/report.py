@@ -39,7 +39,7 @@ from medfact.runs.costs import bill_of
 from medfact.runs.demonstrations import shots_rephrased
 from medfact.runs.plan import question_of
 from medfact.spec import RunSpec, describe_options, method_label
-from medfact.store import RUNNING, WAITING, Run, Store
+from medfact.store import GOING, Run, Store
 from medfact.version import VERSION
 
 
@@ -248,14 +248,26 @@ def named_first(diagnosed: Diagnosis | None, good: Probabilities | None) -> str 
     return off if first == OPPOSITE and good and good.off.shift.low is not None else first or off
 
 
-def report_of(store: Store, run: Run, estimand: str = LIKE) -> Report:
-    """Returns the report of a run: the stored one if its answers have not changed. Stores that of a run that has ended."""
+def report_of(
+    store: Store,
+    run: Run,
+    estimand: str = LIKE,
+    *,
+    board: Callable[[str], Board] | None = None,
+    keep: Callable[[Store, Run, Report], None] | None = None,
+) -> Report:
+    """Returns the report of a run: the stored one if its answers have not changed. Stores that of a run that has ended.
+
+    board: reads its records; keep: stores the report. Raises UnreadableRun if its record is damaged.
+    """
     with readable(run.run):
         stored = kept_report(store, run)
         if stored is not None and estimand == LIKE:
             return stored
-        computed = report(run, board_of(store, run.run).records(), store, estimand)
-        keep(store, run, computed)
+        records = board(run.run) if board else board_of(store, run.run)
+        computed = report(run, records.records(), store, estimand)
+        if run.state not in GOING and estimand == LIKE:
+            (keep or store_report)(store, run, computed)
     return computed
 
 
@@ -289,11 +301,10 @@ def _follows_from(run: Run) -> dict[str, Any]:
     return {"medfact": VERSION, "categories": categories_key(), "data": data_key(run)}
 
 
-def keep(store: Store, run: Run, computed: Report) -> None:
+def store_report(store: Store, run: Run, computed: Report) -> None:
     """Stores the report of a run that has ended, so that it opens at once the next time."""
-    if run.state not in {WAITING, RUNNING} and computed.estimand == LIKE:
-        with suppress(StoreError):  # a report is shown even where nothing can be written
-            store.answers.keep_figures(run.run, {**_follows_from(run), "report": record_of(computed)}, run.changed)
+    with suppress(StoreError):  # a report is shown even where nothing can be written
+        store.answers.keep_figures(run.run, {**_follows_from(run), "report": record_of(computed)}, run.changed)
 
 
 # ------------------------------------------------------------------------------------------------ runs side by side

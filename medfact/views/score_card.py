@@ -16,7 +16,7 @@ from medfact.results.compare import MASTERY, Comparison, Pair, difference
 from medfact.results.findings import of_differences
 from medfact.results.plots import COLOURS
 from medfact.results.report import Report
-from medfact.results.sections.scores import falls_in_words
+from medfact.results.sections.answers import describe_fall
 from medfact.results.wording import (
     Score,
     counted,
@@ -73,7 +73,7 @@ class ScoreCard:
                 if (at := estimates[index])
             ]
             sentences.append(f"{name}: {'; '.join(scores)}")
-        sentences += [falls_in_words(name, line) for name, line in zip(self.names, self.falls, strict=True)]
+        sentences += [describe_fall(name, line) for name, line in zip(self.names, self.falls, strict=True)]
         sentences += [self.difference, *self.remarks, say("score_card.limits"), self.date_line]
         return " ".join(f"{sentence.rstrip('.')}." for sentence in sentences if sentence)
 
