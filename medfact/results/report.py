@@ -151,11 +151,12 @@ def _if_known(run: Run, records: Records, store: Store) -> dict[str, Any]:
     """Fields that only some runs have, each None where this one has none."""
     measured_with = ("protocol", "asked_in", "facts", "negatives", "negative_difficulty")
     as_measured = all(getattr(run.spec, name) == getattr(RunSpec, name) for name in measured_with)
+    was_true = np.isin(records.fact // run.spec.shot_draws, store.answers.once_true(run.run))
     return {
         "chosen": describe_options(run.spec, run.shots) or None,
         "words_alone": (words_alone(run.dataset) or None) if as_measured else None,
         "pressure": pressure_of(run, records, store),
-        "dropped": dropped_of(run, records, store),
+        "dropped": dropped(records.as_committed, was_true),
         "withdrawn": withdrawn_of(run, records, store),
         "unchecked": Unchecked(*counts) if (counts := store.answers.presumed(run.run))[0] else None,
     }
@@ -264,8 +265,8 @@ def report_of(
         stored = kept_report(store, run)
         if stored is not None and estimand == LIKE:
             return stored
-        records = board(run.run) if board else board_of(store, run.run)
-        computed = report(run, records.records(), store, estimand)
+        records = (board or partial(board_of, store))(run.run).records()
+        computed = report(run, records, store, estimand)
         if run.state not in GOING and estimand == LIKE:
             (keep or store_report)(store, run, computed)
     return computed
@@ -351,20 +352,11 @@ MOST_STEPS = 60  # places of the line that are drawn
 
 def standing(board: Board) -> CurveLine:
     """Answers so far → the share of the run's facts without a wrong one among them, in the order in which they are asked."""
-    fates, fact = board.fates(), board.sheet.fact
-    answered = fates >= UNREADABLE
-    nth = np.cumsum(answered)
-    falls = np.full(len(board.sheet.positive), np.iinfo(np.int64).max)  # the answer at which each fact falls
-    wrong = answered & (fates != 1)
-    np.minimum.at(falls, fact[wrong], nth[wrong])
-    last, facts = int(nth[-1]) if len(nth) else 0, len(falls)
+    fates = board.fates()
+    nth = np.cumsum(fates >= UNREADABLE)
+    wrong = (fates >= UNREADABLE) & (fates != 1)
+    facts, last = len(board.sheet.positive), int(nth[-1]) if len(nth) else 0
+    falls = np.full(facts, np.iinfo(np.int64).max)  # the answer at which each fact falls
+    np.minimum.at(falls, board.sheet.fact[wrong], nth[wrong])
     steps = np.unique(np.linspace(0, last, min(last + 1, MOST_STEPS)).round().astype(int))
     return tuple((float(step), Estimate(float((falls > step).mean()), None, None, facts)) for step in steps if facts)
-
-
-def dropped_of(run: Run, records: Records, store: Store) -> Dropped | None:
-    """Figures of facts that the data call false, and true until a date; None where a run asks none."""
-    numbers = store.answers.once_true(run.run)
-    if not numbers:
-        return None
-    return dropped(records.as_committed, np.isin(records.fact // run.spec.shot_draws, numbers))

@@ -121,7 +121,7 @@ def html_report(
     parts = list(map(RunPart, names, runs, boards, map(pairs_of_run, boards), reports.values(), lines))
     verdicts = held(opinions(store.verdicts.log(owners=owners)))
     dangers = {name: danger_of(store, run, verdicts) for name, run in zip(names, runs, strict=True)}
-    named = dict(zip([run.run for run in runs], names, strict=True))
+    named = {run.run: name for name, run in zip(names, runs, strict=True)}
     comparison = beside_of(store, sides_of(store, list(named)), named) if len(runs) > 1 else None
     methods = methods_paragraph(runs, list(reports.values()))
     return render(
@@ -211,14 +211,11 @@ def repeat_command(spec: RunSpec) -> str:
     """
     if spec.model.startswith(FUNCTION):
         return _notebook_call(spec)
-    values, switches, lists = list[str](), list[str](), list[str]()
-    for _, value, setting in reproducing_settings(spec):
-        if isinstance(value, bool):
-            switches.append(setting.flag)
-        elif isinstance(value, tuple):
-            lists += [part for item in value for part in (setting.flag, item if isinstance(item, str) else "=".join(item))]
-        else:
-            values += [setting.flag, str(value)]
+    settings = [(setting.flag, value) for _, value, setting in reproducing_settings(spec)]
+    values = [part for flag, value in settings if not isinstance(value, bool | tuple) for part in (flag, str(value))]
+    switches = [flag for flag, value in settings if isinstance(value, bool)]
+    items = [(flag, item) for flag, value in settings if isinstance(value, tuple) for item in value]
+    lists = [part for flag, item in items for part in (flag, item if isinstance(item, str) else "=".join(item))]
     return shlex.join(["python", "-m", "medfact", "run", "--model", spec.model, *values, *switches, *lists])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from medfact.errors import UnknownName
 from medfact.metrics.records import LIKE, THESE
 from medfact.results import live, report
-from medfact.results.live import Live, Reports
+from medfact.results.live import Live, Reports, Worker
 from medfact.runs.board import board_of
 from medfact.runs.jobs import Jobs
 from medfact.runs.run import answer
@@ -96,6 +97,13 @@ def test_a_report_that_cannot_be_kept_is_shown_and_leaves_its_traceback(
     assert reports.live(run).report.answered == ALL
     reports.worker.tasks.join()
     assert "TypeError: no JSON" in caplog.text
+
+
+def test_a_delayed_task_leaves_the_interpreter_to_the_requests_before_it() -> None:
+    worker, submitted, starts = Worker(), time.monotonic(), list[float]()
+    worker.submit("store", "ada", lambda: starts.append(time.monotonic() - submitted), delay=0.2)
+    worker.tasks.join()
+    assert starts[0] >= 0.2
 
 
 def test_a_run_deleted_before_its_update_is_no_error(

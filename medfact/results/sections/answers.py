@@ -347,7 +347,7 @@ def _accepted_line(run: str, accepted: Accepted, figures: Figures) -> FactLine:
 
 # ------------------------------------------------------------------------------------------------ by group
 
-MOST_ROWS = 40  # rows of a figure; of more types, those with most facts
+MAX_ROWS = 40  # rows of a figure; of more types, those with most facts
 
 
 def rows_by(reports: Reports, grouping: Grouping) -> tuple[Row, ...]:
@@ -373,8 +373,8 @@ def by_grouping(figures: Figures, grouping: Grouping) -> Section | None:
     rows, title = rows_by(figures.reports, grouping), grouping.title
     name, label = f"by-{grouping.name}", f"right answers by {title}"
     finding = findings.of_groups(figures.reports, grouping)
-    first = Shares(name=name, label=f"{label}, with 95% intervals", heading=title, rows=rows[:MOST_ROWS], finding=finding)
-    more = Table(name=f"more-{name}", label=f"{label}: more groups", heading=title, rows=rows[MOST_ROWS:])
+    first = Shares(name=name, label=f"{label}, with 95% intervals", heading=title, rows=rows[:MAX_ROWS], finding=finding)
+    more = Table(name=f"more-{name}", label=f"{label}: more groups", heading=title, rows=rows[MAX_ROWS:])
     return Section(f"Right answers by {title}", (first, more) if more.rows else (first,)) if rows else None
 
 
@@ -388,28 +388,23 @@ def types(figures: Figures, grouping: Grouping) -> Section | None:
 
 
 def rows_by_type(reports: Reports) -> tuple[Row, ...]:
-    """Right answers by semantic type and its number of facts, at most MOST_ROWS types.
+    """Right answers by semantic type and its number of facts, at most MAX_ROWS types.
 
     Types with enough facts in every run come first, from the lowest accuracy of the first run up; then the others by name.
     """
     by_run = {run: report.by_tail_type for run, report in reports.items()}
-    facts: dict[str, int] = {}
-    for types in by_run.values():
-        for name, accuracy in types.items():
-            facts[name] = min(facts.get(name, accuracy.facts), accuracy.facts)
+    names = {name for types in by_run.values() for name in types}
+    facts = {name: min(types[name].facts for types in by_run.values() if name in types) for name in names}
     first = next(iter(by_run.values()))
-
-    def place(name: str) -> tuple[bool, float, str]:
-        is_few = facts[name] < FEWEST_FACTS
-        return is_few, (first[name].value or 0.0) if name in first and not is_few else 0.0, name
-
+    ranked = {name: first[name].value or 0.0 for name in first if facts[name] >= FEWEST_FACTS}
+    largest = sorted(names, key=lambda name: (-facts[name], name))[:MAX_ROWS]
     return tuple(
         Row(
             f"{name} ({counted(facts[name], 'fact')}{', not ranked' if facts[name] < FEWEST_FACTS else ''})",
             {run: share_of(types[name].estimate if name in types else None, "statement") for run, types in by_run.items()},
             opens=facts_where("all", f"kind:{name}"),
         )
-        for name in sorted(sorted(facts, key=lambda name: (-facts[name], name))[:MOST_ROWS], key=place)
+        for name in sorted(largest, key=lambda name: (facts[name] < FEWEST_FACTS, ranked.get(name, 0.0), name))
     )
 
 
