@@ -14,7 +14,7 @@ from medfact.proxies import check_proxies
 from medfact.results.exports import HUB_NAME
 from medfact.results.wording import counted
 from medfact.runs.plan import files_of
-from medfact.views.hub_files import data_set_files, data_set_readme
+from medfact.views.report import data_set_files, data_set_readme
 
 README = "README.md"
 

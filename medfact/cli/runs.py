@@ -79,7 +79,7 @@ def publish(options: argparse.Namespace) -> int:
 
 def _write_static(store: Store, runs: list[Run], options: argparse.Namespace) -> int:
     """Writes a run as a static Space; nothing on this server changes."""
-    from medfact.views.hub_files import write_static_space
+    from medfact.views.report import write_static_space
 
     if len(runs) != 1 or options.withdraw:
         raise Mistake("A static Space is of one run.", "Name one run, and leave out --withdraw.")

@@ -1,6 +1,6 @@
 """Blocks that describe results independently of their rendering. A section is a list of blocks.
 
-Each renderer accepts any block: the page (`results.plots`), the report that is one file (`views.charts`), the terminal and
+Each renderer accepts any block: the page (`results.plots`), the report that is one file (`views.fragments`), the terminal and
 LaTeX (`results.text`), and the notebook.
 """
 

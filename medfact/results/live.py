@@ -18,11 +18,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import partial
 from queue import Queue
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cachetools import LRUCache
 
@@ -32,7 +32,7 @@ from medfact.errors import StoreError, UnknownName
 from medfact.log_setup import suppressed
 from medfact.metrics import PENDING
 from medfact.metrics.records import LIKE
-from medfact.results.report import Board, Report, keep, kept_report, readable, report
+from medfact.results.report import Board, Report, readable, report, report_of, store_report
 from medfact.runs.jobs import Jobs, Snapshot
 from medfact.store import GOING, PAUSED, RESUMABLE, WAITING, Run, Store
 
@@ -47,6 +47,7 @@ MIN_REPORTABLE_FACTS = 10  # facts with all their answers; scores of fewer facts
 MAX_REPORTS = 400  # in the cache
 MAX_STATEMENTS, STATEMENTS_PER_BOARD = 4_000_000, 1_000  # size of the cache of records; fixed cost of each entry
 MAX_TASKS = 200  # in the queue of the background thread
+STORE_DELAY_SECONDS = 0.5  # until a new report is stored: the page that shows it asks for more at once, and would be slower
 
 
 class Version(NamedTuple):
@@ -55,10 +56,6 @@ class Version(NamedTuple):
     changed: int  # of its answers
     state: str  # as recorded
     job: int  # of its job in this process; 0 without one
-
-    def has_same_answers(self, other: Version) -> bool:
-        """Returns True if at most the job differs."""
-        return self[:2] == other[:2]
 
 
 def effective_state(recorded: str, job: Snapshot | None) -> str:
@@ -138,25 +135,25 @@ class Worker:
     """Daemon thread that executes queued tasks in order, each in a compute slot of its owner, and logs their errors."""
 
     def __init__(self) -> None:
-        self._tasks: Queue[tuple[Hashable, str, Callable[[], None]]] = Queue()
+        self.tasks: Queue[tuple[Hashable, str, float, Callable[[], None]]] = Queue()  # the number is the earliest start
         self._waiting: set[Hashable] = set()
         self._lock = threading.Lock()
         threading.Thread(target=self._execute, daemon=True, name="reports").start()
 
-    def submit(self, key: Hashable, owner: str, task: Callable[[], None]) -> None:
-        """Queues a task unless one with the same key is waiting. A full queue drops it: a later request submits it again."""
+    def submit(self, key: Hashable, owner: str, task: Callable[[], None], delay: float = 0.0) -> None:
+        """Queues a task unless one with the same key is waiting. A full queue drops it: a later request submits it again.
+
+        delay: seconds until its earliest start; later tasks wait for it.
+        """
         with self._lock:
             if key not in self._waiting and len(self._waiting) < MAX_TASKS:
                 self._waiting.add(key)
-                self._tasks.put((key, owner, task))
-
-    def join(self) -> None:
-        """Blocks until the queue is empty and its last task has ended."""
-        self._tasks.join()
+                self.tasks.put((key, owner, time.monotonic() + delay, task))
 
     def _execute(self) -> None:
         while True:
-            key, owner, task = self._tasks.get()
+            key, owner, start, task = self.tasks.get()
+            time.sleep(max(0.0, start - time.monotonic()))
             with self._lock:
                 self._waiting.discard(key)
             try:
@@ -165,25 +162,11 @@ class Worker:
             except Exception:
                 _log.exception("The background task %s failed.", key)
             del task  # it refers to a report and to all caches
-            self._tasks.task_done()
-
-
-def poll_seconds(active_runs: int, runs: Iterable[RunStatus] = ()) -> float:
-    """Seconds until a page should poll these runs again, sooner if one of them is expected to start or to end.
-
-    Polls take processor time from the active runs. The interval grows in powers of two: a new one costs a request too.
-    """
-    usual = min(MAX_POLL_SECONDS, POLL_SECONDS * (1 << max(0, active_runs.bit_length() - 2)))
-    expected = [run.seconds_until_news for run in runs]
-    return min([usual, *(max(MIN_POLL_SECONDS, seconds) for seconds in expected if seconds is not None)])
+            self.tasks.task_done()
 
 
 def _is_due(live: Live) -> bool:
     return live.behind and (live.has_ended or time.monotonic() >= live.due)
-
-
-def _is_incomplete(live: Live) -> bool:
-    return live.behind and (live.has_ended or live.recorded not in GOING)
 
 
 class Reports:
@@ -222,7 +205,7 @@ class Reports:
     def final_report(self, run_id: str) -> Live:
         """Returns a run with the figures of all its answers if it has ended. For exports."""
         self.live(run_id)  # the run may end while this computes
-        return self._get(run_id, _is_incomplete)
+        return self._get(run_id, lambda live: live.behind and (live.has_ended or live.recorded not in GOING))
 
     def with_estimand(self, live: Live, estimand: str) -> Live:
         """Returns the same run with intervals about another estimand."""
@@ -231,7 +214,7 @@ class Reports:
         key = live.run.run, estimand
         with self._lock:
             cached = self._reports.get(key)
-        if cached is None or not cached.version.has_same_answers(live.version):
+        if cached is None or cached.version[:2] != live.version[:2]:
             cached = replace(live, report=report(live.run, self.board(live.run.run).records(), self._store, estimand))
             with self._lock:
                 self._reports[key] = cached
@@ -244,8 +227,13 @@ class Reports:
         return RunProgress(run, self._jobs.snapshot(run.run), done)
 
     def pace(self, *runs: RunStatus) -> float:
-        """Seconds until a page should poll these active runs again."""
-        return poll_seconds(self._jobs.going(), runs)
+        """Seconds until a page should poll these active runs again, sooner if one is expected to start or to end.
+
+        Polls take processor time from the active runs. The interval grows in powers of two: a new one costs a request too.
+        """
+        usual = min(MAX_POLL_SECONDS, POLL_SECONDS * (1 << max(0, self._jobs.going().bit_length() - 2)))
+        expected = [run.seconds_until_news for run in runs]
+        return min([usual, *(max(MIN_POLL_SECONDS, seconds) for seconds in expected if seconds is not None)])
 
     def next_look(self, *runs: Live) -> float | None:
         """Seconds until a page should poll these runs again; None if nothing new will come."""
@@ -274,10 +262,9 @@ class Reports:
             cached = self._reports.get((run_id, LIKE))
         if cached is None or cached.version == version:
             return cached
-        cached = replace(cached, job=self._jobs.snapshot(run_id))
-        if cached.version.has_same_answers(version):
-            return replace(cached, version=version)
-        return replace(cached, recorded=version.state, behind=True)
+        is_same = cached.version[:2] == version[:2]  # only the job differs
+        newer: dict[str, Any] = {"version": version} if is_same else {"recorded": version.state, "behind": True}
+        return replace(cached, job=self._jobs.snapshot(run_id), **newer)
 
     def _get(self, run_id: str, is_stale: Callable[[Live], bool]) -> Live:
         """Returns the cached report; computes it if it is missing or stale. Concurrent callers share the computation."""
@@ -289,20 +276,17 @@ class Reports:
             return self._compute(run_id) if cached is None or is_stale(cached) else cached
 
     def _compute(self, run_id: str) -> Live:
-        version, run = self.version(run_id), self._store.run(run_id)
-        began = time.monotonic()
-        with readable(run_id):
-            figures = kept_report(self._store, run)
-            if figures is None:
-                figures = report(run, self.board(run_id).records(), self._store)
-                if run.state not in GOING:
-                    self.worker.submit(("keep", run_id), run.owner, partial(keep, self._store, run, figures))
+        version, run, began = self.version(run_id), self._store.run(run_id), time.monotonic()
+        figures = report_of(self._store, run, board=self.board, keep=self._keep_later)
         now = time.monotonic()
         due = now + max(MIN_INTERVAL_FACTOR * (now - began), EARLY_POLL_FACTOR * self.pace())
         live = Live(run, self._jobs.snapshot(run_id), figures, version, recorded=version.state, due=due)
         with self._lock:
             self._reports[run_id, LIKE] = live
         return live
+
+    def _keep_later(self, store: Store, run: Run, figures: Report) -> None:
+        self.worker.submit(("keep", run.run), run.owner, partial(store_report, store, run, figures), STORE_DELAY_SECONDS)
 
     def _update_after_end(self, run_id: str) -> None:
         """Updates the report of a run that has just ended, if it was viewed: its pages will poll again."""

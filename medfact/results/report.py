@@ -39,7 +39,7 @@ from medfact.runs.costs import bill_of
 from medfact.runs.demonstrations import shots_rephrased
 from medfact.runs.plan import question_of
 from medfact.spec import RunSpec, describe_options, method_label
-from medfact.store import RUNNING, WAITING, Run, Store
+from medfact.store import GOING, Run, Store
 from medfact.version import VERSION
 
 
@@ -151,11 +151,12 @@ def _if_known(run: Run, records: Records, store: Store) -> dict[str, Any]:
     """Fields that only some runs have, each None where this one has none."""
     measured_with = ("protocol", "asked_in", "facts", "negatives", "negative_difficulty")
     as_measured = all(getattr(run.spec, name) == getattr(RunSpec, name) for name in measured_with)
+    was_true = np.isin(records.fact // run.spec.shot_draws, store.answers.once_true(run.run))
     return {
         "chosen": describe_options(run.spec, run.shots) or None,
         "words_alone": (words_alone(run.dataset) or None) if as_measured else None,
         "pressure": pressure_of(run, records, store),
-        "dropped": dropped_of(run, records, store),
+        "dropped": dropped(records.as_committed, was_true),
         "withdrawn": withdrawn_of(run, records, store),
         "unchecked": Unchecked(*counts) if (counts := store.answers.presumed(run.run))[0] else None,
     }
@@ -245,14 +246,26 @@ def named_first(diagnosed: Diagnosis | None, good: Probabilities | None) -> str 
     return off if first == OPPOSITE and good and good.off.shift.low is not None else first or off
 
 
-def report_of(store: Store, run: Run, estimand: str = LIKE) -> Report:
-    """Returns the report of a run: the stored one if its answers have not changed. Stores that of a run that has ended."""
+def report_of(
+    store: Store,
+    run: Run,
+    estimand: str = LIKE,
+    *,
+    board: Callable[[str], Board] | None = None,
+    keep: Callable[[Store, Run, Report], None] | None = None,
+) -> Report:
+    """Returns the report of a run: the stored one if its answers have not changed. Stores that of a run that has ended.
+
+    board: reads its records; keep: stores the report. Raises UnreadableRun if its record is damaged.
+    """
     with readable(run.run):
         stored = kept_report(store, run)
         if stored is not None and estimand == LIKE:
             return stored
-        computed = report(run, board_of(store, run.run).records(), store, estimand)
-        keep(store, run, computed)
+        records = (board or partial(board_of, store))(run.run).records()
+        computed = report(run, records, store, estimand)
+        if run.state not in GOING and estimand == LIKE:
+            (keep or store_report)(store, run, computed)
     return computed
 
 
@@ -285,11 +298,10 @@ def _follows_from(run: Run) -> dict[str, Any]:
     return {"medfact": VERSION, "categories": categories_key(), "data": data_key(run)}
 
 
-def keep(store: Store, run: Run, computed: Report) -> None:
+def store_report(store: Store, run: Run, computed: Report) -> None:
     """Stores the report of a run that has ended, so that it opens at once the next time."""
-    if run.state not in {WAITING, RUNNING} and computed.estimand == LIKE:
-        with suppress(StoreError):  # a report is shown even where nothing can be written
-            store.answers.keep_figures(run.run, {**_follows_from(run), "report": record_of(computed)}, run.changed)
+    with suppress(StoreError):  # a report is shown even where nothing can be written
+        store.answers.keep_figures(run.run, {**_follows_from(run), "report": record_of(computed)}, run.changed)
 
 
 # ------------------------------------------------------------------------------------------------ runs side by side
@@ -336,20 +348,11 @@ MOST_STEPS = 60  # places of the line that are drawn
 
 def standing(board: Board) -> CurveLine:
     """Answers so far → the share of the run's facts without a wrong one among them, in the order in which they are asked."""
-    fates, fact = board.fates(), board.sheet.fact
-    answered = fates >= UNREADABLE
-    nth = np.cumsum(answered)
-    falls = np.full(len(board.sheet.positive), np.iinfo(np.int64).max)  # the answer at which each fact falls
-    wrong = answered & (fates != 1)
-    np.minimum.at(falls, fact[wrong], nth[wrong])
-    last, facts = int(nth[-1]) if len(nth) else 0, len(falls)
+    fates = board.fates()
+    nth = np.cumsum(fates >= UNREADABLE)
+    wrong = (fates >= UNREADABLE) & (fates != 1)
+    facts, last = len(board.sheet.positive), int(nth[-1]) if len(nth) else 0
+    falls = np.full(facts, np.iinfo(np.int64).max)  # the answer at which each fact falls
+    np.minimum.at(falls, board.sheet.fact[wrong], nth[wrong])
     steps = np.unique(np.linspace(0, last, min(last + 1, MOST_STEPS)).round().astype(int))
     return tuple((float(step), Estimate(float((falls > step).mean()), None, None, facts)) for step in steps if facts)
-
-
-def dropped_of(run: Run, records: Records, store: Store) -> Dropped | None:
-    """Figures of facts that the data call false, and true until a date; None where a run asks none."""
-    numbers = store.answers.once_true(run.run)
-    if not numbers:
-        return None
-    return dropped(records.as_committed, np.isin(records.fact // run.spec.shot_draws, numbers))

@@ -1,22 +1,34 @@
-"""The report of runs as one self-contained HTML file without a script, for reading offline and on paper."""
+"""The report of runs as one HTML file without a script, for reading offline and on paper; and a run as files for the Hub.
+
+Files for the Hub are a static Space, which also opens offline, or a folder of a data set. A data set has scores, and also
+answers, report and records if its facts may be published.
+"""
 
 from __future__ import annotations
 
 import shlex
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
 from types import MappingProxyType
+from typing import Any
+
+import yaml
 
 from medfact.assets import ASSETS
+from medfact.datasets.table_writer import being_written, write_table
+from medfact.datasets.text import one_line
 from medfact.errors import Mistake
-from medfact.exchange.rows import portable, shown_model
+from medfact.exchange.rows import answer_row, portable, score_rows, shown_model
 from medfact.facts import Fact
 from medfact.metrics.diagnosis import meaning
 from medfact.metrics.records import LIKE
 from medfact.models import FUNCTION
 from medfact.results import wording
 from medfact.results.danger import danger_of
+from medfact.results.exports import model_card, write_every_eval
 from medfact.results.fact_table import Pairs, fact_table, pairs_of_run
 from medfact.results.findings import verdict
 from medfact.results.methods import bibtex, methods_paragraph, plain_citations
@@ -28,16 +40,15 @@ from medfact.reviews.text import summary, summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.board import Board
 from medfact.runs.costs import describe_bill, describe_cut
-from medfact.spec import RunSpec, reproducing_settings
+from medfact.spec import PROTOCOLS, RunSpec, reproducing_settings
 from medfact.statements import ABSENT, Statement
 from medfact.store import COMPLETE, Asked, Run, Store
 from medfact.version import VERSION
-from medfact.views.charts import svg
-from medfact.views.fragments import render
-from medfact.words import say
+from medfact.views.fragments import render, svg
+from medfact.views.score_card import make_score_card
+from medfact.words import say, sayings
 
-MAX_WORST = 10
-"""True facts, each with its false partners, whose sentences a report lists: few enough to read on paper."""
+MAX_WORST = 10  # true facts, each with its false partners, whose sentences a report lists: few enough to read on paper
 
 
 @dataclass(frozen=True)
@@ -109,7 +120,7 @@ def html_report(
     parts = list(map(RunPart, names, runs, boards, map(pairs_of_run, boards), reports.values(), lines))
     verdicts = held(opinions(store.verdicts.log(owners=owners)))
     dangers = {name: danger_of(store, run, verdicts) for name, run in zip(names, runs, strict=True)}
-    named = dict(zip([run.run for run in runs], names, strict=True))
+    named = {run.run: name for name, run in zip(names, runs, strict=True)}
     comparison = beside_of(store, sides_of(store, list(named)), named) if len(runs) > 1 else None
     methods = methods_paragraph(runs, list(reports.values()))
     return render(
@@ -133,14 +144,11 @@ def html_report(
 
 def _summary_lines(parts: Sequence[RunPart], comparison: Beside | None) -> list[str]:
     """Lines above the results: the verdict, and one for each incomplete run."""
-    reports = {part.name: part.report for part in parts}
     compared = (comparison.pairs, comparison.changes, comparison.languages) if comparison else ()
-    lines = [verdict(reports, *compared)]
-    for part in parts:
-        state, reason = part.run.state, part.run.reason
-        if state != COMPLETE:
-            line = say("report.incomplete", name=part.name, state=describe_state(state, reason))
-            lines.append(f"{line} {describe_ending(state, reason)}".rstrip())
+    lines = [verdict({part.name: part.report for part in parts}, *compared)]
+    for name, run in ((part.name, part.run) for part in parts if part.run.state != COMPLETE):
+        line = say("report.incomplete", name=name, state=describe_state(run.state, run.reason))
+        lines.append(f"{line} {describe_ending(run.state, run.reason)}".rstrip())
     return list(filter(None, lines)) or [say("report.empty")]
 
 
@@ -166,10 +174,14 @@ def worst_facts(store: Store, parts: Sequence[RunPart]) -> list[list[MissedFact]
 
 def _missed_pair(store: Store, parts: Sequence[RunPart], members: Sequence[Sequence[int]]) -> Iterator[MissedFact]:
     """Yields the facts of a pair. members: their numbers in each run, none if the run lacks the pair."""
-    by_run: list[dict[str, Asked]] = []
-    for part, numbers in zip(parts, members, strict=True):
-        answered = store.answers.asked(part.run.run, facts=list(numbers)) if numbers else ()
-        by_run.append({item.statement.statement_id: item for item in answered if item.draw == 0})
+    by_run: list[dict[str, Asked]] = [
+        {
+            item.statement.statement_id: item
+            for item in (store.answers.asked(part.run.run, facts=list(numbers)) if numbers else ())
+            if item.draw == 0
+        }
+        for part, numbers in zip(parts, members, strict=True)
+    ]
     statements = {key: item.statement for items in by_run for key, item in items.items()}
     for fact in {statement.fact.fact_id: statement.fact for statement in statements.values()}.values():
         names: dict[str, list[str]] = {}
@@ -178,12 +190,8 @@ def _missed_pair(store: Store, parts: Sequence[RunPart], members: Sequence[Seque
             if number is not None and (diagnosis := part.pairs.diagnosis(number)):
                 names.setdefault(meaning(diagnosis, fact.positive), []).append(part.name)
         lines = [f"{' and '.join(runs)}: {text}" if len(parts) > 1 else text for text, runs in names.items()]
-        sentences = [
-            (statement, [_outcome_and_answer(items.get(key)) for items in by_run])
-            for key, statement in statements.items()
-            if statement.fact.fact_id == fact.fact_id
-        ]
-        yield fact, lines, sentences
+        its_statements = (entry for entry in statements.items() if entry[1].fact.fact_id == fact.fact_id)
+        yield fact, lines, [(line, [_outcome_and_answer(items.get(key)) for items in by_run]) for key, line in its_statements]
 
 
 def _outcome_and_answer(item: Asked | None) -> tuple[Fate, str]:
@@ -202,14 +210,11 @@ def repeat_command(spec: RunSpec) -> str:
     """
     if spec.model.startswith(FUNCTION):
         return _notebook_call(spec)
-    values, switches, lists = list[str](), list[str](), list[str]()
-    for _, value, setting in reproducing_settings(spec):
-        if isinstance(value, bool):
-            switches.append(setting.flag)
-        elif isinstance(value, tuple):
-            lists += [part for item in value for part in (setting.flag, item if isinstance(item, str) else "=".join(item))]
-        else:
-            values += [setting.flag, str(value)]
+    settings = [(setting.flag, value) for _, value, setting in reproducing_settings(spec)]
+    values = [part for flag, value in settings if not isinstance(value, bool | tuple) for part in (flag, str(value))]
+    switches = [flag for flag, value in settings if isinstance(value, bool)]
+    items = [(flag, item) for flag, value in settings if isinstance(value, tuple) for item in value]
+    lists = [part for flag, item in items for part in (flag, item if isinstance(item, str) else "=".join(item))]
     return shlex.join(["python", "-m", "medfact", "run", "--model", spec.model, *values, *switches, *lists])
 
 
@@ -217,11 +222,99 @@ def _notebook_call(spec: RunSpec) -> str:
     """Notebook call that repeats the run of a function."""
     name = spec.model.removeprefix(FUNCTION)
     function = name if name.isidentifier() and name != "lambda" else "my_model"
-    is_table = spec.facts and PurePath(spec.facts).name.startswith("data-frame-")  # the name of a table of `medfact.notebook`
+    is_table = PurePath(spec.facts or "").name.startswith("data-frame-")  # the name of a table of `medfact.notebook`
     facts = "table" if is_table else repr(spec.facts or spec.dataset)
     if spec.columns:
         columns = [f"{name}={column!r}" for name, column in spec.columns if name.isidentifier()]
         facts = f"medfact.load_facts({', '.join([facts, *columns])})"
-    facts_fields = {"dataset", "facts", "columns"}
-    settings = [f"{name}={value!r}" for name, value, _ in reproducing_settings(spec) if name not in facts_fields]
+    others = (entry for entry in reproducing_settings(spec) if entry[0] not in {"dataset", "facts", "columns"})
+    settings = [f"{name}={value!r}" for name, value, _ in others]
     return f"medfact.evaluate({', '.join([function, facts, *settings])})"
+
+
+# ------------------------------------------------------------------------------------------------ files for the Hub
+
+MARK = ".medfact-static"  # marks a folder as written here, so that it may be overwritten
+MAX_TITLE, MAX_DESCRIPTION = 60, 60  # characters; the Hub refuses longer descriptions
+NO_REVIEWERS = ("",)  # reviews are not part of a run, so they are not published
+_TABLES = {"scores": "scores.csv", "answers": "answers.parquet"}  # tables of a data set → their files
+
+
+def write_static_space(store: Store, run: Run, folder: Path, name: str | None, made_at: str) -> None:
+    """Writes a run as the folder of a static Space on the Hub.
+
+    Args:
+        name: the title; by default the run's own.
+        made_at: ISO 8601.
+
+    Raises Mistake if the folder has other content, and FactsError if it cannot be written.
+    """
+    report = report_of(store, run)
+    title = wording.shortened(" ".join(one_line(name or wording.own_name(run) or shown_model(run.model)).split()), MAX_TITLE)
+    description = wording.shortened(say("card.space", facts=wording.counted(run.facts, "medical fact")), MAX_DESCRIPTION)
+    texts = {
+        MARK: f"{run.run}\n",
+        "index.html": html_report(store, [run.run], made_at, NO_REVIEWERS, files=sayings("space")),
+        "README.md": _front_matter("space", {"title": title, "short_description": description}) + _card_text(report),
+        "card.svg": make_score_card([run], [report]).svg,
+    }
+    with being_written(folder):
+        _check_overwritable(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, text in texts.items():
+            (folder / file).write_text(text, encoding="utf-8")
+    _write_answers(store, run, folder / "answers.csv")
+
+
+def _check_overwritable(folder: Path) -> None:
+    """Raises Mistake if a folder has files other than Git's and was not written by `write_static_space`."""
+    if folder.exists() and not folder.is_dir():
+        raise Mistake(f"{folder} is a file.", "Name a new folder.")
+    paths = list(folder.iterdir()) if folder.exists() else []
+    names = {path.name for path in paths if not path.name.startswith(".git")}
+    if names and MARK not in names:
+        raise Mistake(f"{folder} holds something already.", "Name a new folder, or one that was written so.")
+    if links := [path.name for path in paths if path.is_symlink()]:
+        raise Mistake(f"{folder} holds a link, {links[0]}.", "Take it away, or name a new folder.")
+
+
+def _front_matter(kind: str, values: dict[str, Any]) -> str:
+    """YAML at the top of a README.md. kind: key of `hub.yaml`."""
+    fields = yaml.safe_load((ASSETS / "hub.yaml").read_text(encoding="utf-8"))[kind] | values
+    return f"---\n{yaml.safe_dump(fields, sort_keys=False, allow_unicode=True)}---\n"
+
+
+def _card_text(report: Report) -> str:
+    """The model card of a run without its metadata."""
+    return model_card([report]).split("---\n", 2)[2]
+
+
+def _write_answers(store: Store, run: Run, file: Path) -> None:
+    write_table((answer_row(item, run) for item in store.answers.asked(run.run) if item.answer is not None), file)
+
+
+def data_set_files(store: Store, run: Run, *, with_facts: bool) -> dict[str, bytes]:
+    """Files of a run in a data set on the Hugging Face Hub: path → content. Without facts, only aggregate scores."""
+    report = report_of(store, run)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        if with_facts:
+            now = datetime.now(UTC)
+            _write_answers(store, run, folder / _TABLES["answers"])
+            page = html_report(store, [run.run], now.isoformat(timespec="seconds"), NO_REVIEWERS)
+            (folder / "report.html").write_text(page, encoding="utf-8")
+            write_every_eval(store, run, report, folder, int(now.timestamp()))
+        else:  # no name of a file
+            report = replace(report, dataset=say("card.user_facts"), method=PROTOCOLS[report.protocol].title)
+        scores = score_rows(run.run, run.model, report, run.imported)
+        write_table((row for row in scores if with_facts or not row["name"]), folder / _TABLES["scores"])
+        (folder / "README.md").write_text(_card_text(report), encoding="utf-8")
+        paths = sorted(path for path in folder.rglob("*") if path.is_file())
+        return {f"runs/{run.run}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in paths}
+
+
+def data_set_readme(files: dict[str, bytes]) -> str:
+    """Renders the README.md of a data set of runs, which declares its tables for the Hub's viewer."""
+    tables = {name: file for name, file in _TABLES.items() if any(path.endswith(f"/{file}") for path in files)}
+    configs = [{"config_name": name, "data_files": f"runs/*/{file}"} for name, file in tables.items()]
+    return f"{_front_matter('data_set', {'configs': configs})}\n{say('card.data_set')}\n"

@@ -16,7 +16,7 @@ from medfact.results.compare import MASTERY, Comparison, Pair, difference
 from medfact.results.findings import of_differences
 from medfact.results.plots import COLOURS
 from medfact.results.report import Report
-from medfact.results.sections.scores import falls_in_words
+from medfact.results.sections.answers import describe_fall
 from medfact.results.wording import (
     Score,
     counted,
@@ -73,8 +73,8 @@ class ScoreCard:
                 if (at := estimates[index])
             ]
             sentences.append(f"{name}: {'; '.join(scores)}")
-        sentences += [falls_in_words(name, line) for name, line in zip(self.names, self.falls, strict=True)]
-        sentences += [self.difference, *self.remarks, say("score_card.limits"), self.date_line]
+        falls = map(describe_fall, self.names, self.falls)
+        sentences += [*falls, self.difference, *self.remarks, say("score_card.limits"), self.date_line]
         return " ".join(f"{sentence.rstrip('.')}." for sentence in sentences if sentence)
 
     @property
@@ -93,17 +93,17 @@ def make_score_card(records: Sequence[Run], reports: Sequence[Report], compared:
     """Makes the card of one run, or of two with their comparison. Raises Mistake for any other number."""
     if not 1 <= len(records) <= MAX_RUNS:
         raise Mistake(f"A card shows one run or two, not {len(records)}.", "Choose one or two runs.")
-    plain = [replace(record, imported=False) for record in records]  # a long name is cut, its mark is not
+    unmarked = names_of_runs([replace(record, imported=False) for record in records])  # a long name is cut, its mark is not
     names = [
         marked(_displayable_name(name) or f"run {record.run[:8]}", record.imported)
-        for name, record in zip(names_of_runs(plain), records, strict=True)
+        for name, record in zip(unmarked, records, strict=True)
     ]
     sentence, remarks = "", _incomplete_remarks(names, records, reports)
     if compared is not None:
         has_mastery = all(MASTERY in PROTOCOLS[report.protocol].summary_metrics for report in reports)
         pair = next(pair for pair in compared.pairs if pair.metric == (MASTERY if has_mastery else "average_accuracy"))
-        by_run = {record.run: name for record, name in zip(records, names, strict=True)}
-        sentence = describe_difference(pair, by_run) if pair.n else ""
+        named = dict(zip([record.run for record in records], names, strict=True))
+        sentence = describe_difference(pair, named) if pair.n else ""
         remarks += [say("score_card.settings", names=", ".join(compared.differs))] if compared.differs else []
     rows = []
     for name in headlines(reports):
@@ -126,10 +126,9 @@ def make_score_card(records: Sequence[Run], reports: Sequence[Report], compared:
 
 def describe_difference(pair: Pair, names: Mapping[str, str]) -> str:
     """Describes the paired difference of two runs in a sentence. names: run → name."""
-    finding, total = of_differences([pair], names), counted(pair.n, "fact" if pair.metric == MASTERY else "statement")
-    return say(
-        "score_card.shown" if pair.is_shown else "score_card.open", finding=finding, total=total, difference=difference(pair)
-    )
+    total = counted(pair.n, "fact" if pair.metric == MASTERY else "statement")
+    slots = {"finding": of_differences([pair], names), "total": total, "difference": difference(pair)}
+    return say(f"score_card.{'shown' if pair.is_shown else 'open'}", **slots)
 
 
 def _displayable_name(name: str) -> str:

@@ -27,7 +27,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import Store
-from medfact.views.charts import svg
+from medfact.views.fragments import svg
 
 
 @pytest.fixture(scope="module")

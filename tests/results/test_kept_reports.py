@@ -81,7 +81,7 @@ def test_a_report_is_shown_before_it_is_kept_whole(store: Store, made: list[Reco
             assert (shown.answered, kept_report(store, store.run(run)), made) == (192, None, [])
         later = Reports(store, jobs)
         later.live(run)
-        later.worker.join()
+        later.worker.tasks.join()
     finally:
         jobs.close()
     kept = kept_report(store, store.run(run))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 
 from medfact.errors import UnknownName
 from medfact.metrics.records import LIKE, THESE
-from medfact.results import live
-from medfact.results.live import Live, Reports
+from medfact.results import live, report
+from medfact.results.live import Live, Reports, Worker
 from medfact.runs.board import board_of
 from medfact.runs.jobs import Jobs
 from medfact.runs.run import answer
@@ -40,7 +41,7 @@ def test_what_is_taken_away_has_all_answers_of_a_run_that_ended_while_its_figure
     run: str, store: Store, reports: Reports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The figures are begun while no statement is answered; before they are made, the run ends."""
-    made, begins, ended = live.report, threading.Event(), threading.Event()
+    made, begins, ended = report.report, threading.Event(), threading.Event()
 
     def slowly(*arguments: Any) -> Any:
         figures = made(*arguments)
@@ -48,7 +49,7 @@ def test_what_is_taken_away_has_all_answers_of_a_run_that_ended_while_its_figure
         ended.wait()
         return figures
 
-    monkeypatch.setattr(live, "report", slowly)
+    monkeypatch.setattr(report, "report", slowly)
     taken: list[Live] = []
     readers = [threading.Thread(target=lambda: taken.append(reports.final_report(run))) for _ in range(2)]
     readers[0].start()
@@ -72,10 +73,10 @@ def test_figures_that_cannot_be_made_leave_their_traceback(
     def broken(*_: object) -> object:
         raise ZeroDivisionError("a measure divides by nothing")
 
-    monkeypatch.setattr(live, "report", broken)
+    monkeypatch.setattr(report, "report", broken)
     monkeypatch.setattr(live, "INLINE_STATEMENTS", 0)
     assert reports.live(run).behind
-    reports.worker.join()
+    reports.worker.tasks.join()
     assert "Traceback" in caplog.text
     assert "in broken" in caplog.text
     assert "a measure divides by nothing" in caplog.text
@@ -92,10 +93,17 @@ def test_a_report_that_cannot_be_kept_is_shown_and_leaves_its_traceback(
     def broken(*_: object) -> None:
         raise TypeError("no JSON")
 
-    monkeypatch.setattr(live, "keep", broken)
+    monkeypatch.setattr(live, "store_report", broken)
     assert reports.live(run).report.answered == ALL
-    reports.worker.join()
+    reports.worker.tasks.join()
     assert "TypeError: no JSON" in caplog.text
+
+
+def test_a_delayed_task_leaves_the_interpreter_to_the_requests_before_it() -> None:
+    worker, submitted, starts = Worker(), time.monotonic(), list[float]()
+    worker.submit("store", "ada", lambda: starts.append(time.monotonic() - submitted), delay=0.2)
+    worker.tasks.join()
+    assert starts[0] >= 0.2
 
 
 def test_a_run_deleted_before_its_update_is_no_error(
@@ -104,7 +112,7 @@ def test_a_run_deleted_before_its_update_is_no_error(
     seen = reports.live(run)
     store.delete(run)
     reports._submit_update(seen)
-    reports.worker.join()
+    reports.worker.tasks.join()
     assert caplog.text == ""
     with pytest.raises(UnknownName):
         reports.live(run)
@@ -119,7 +127,7 @@ def test_the_page_shows_the_last_figures_of_a_large_run_until_newer_ones_are_com
         pass
     seen = reports.live(run)
     assert (seen.report is first.report, seen.behind) == (True, True)
-    reports.worker.join()
+    reports.worker.tasks.join()
     newest = reports.live(run)
     assert (newest.report.answered, newest.behind) == (ALL, False)
 

@@ -16,8 +16,7 @@ from medfact.results.blocks import Cell, Parts, Row, Shares
 from medfact.results.plots import Plot, plot_of
 from medfact.results.report import Report, report_of
 from medfact.results.sections import SECTIONS, Figures
-from medfact.results.sections.answers import share_of
-from medfact.results.sections.scores import by_statements
+from medfact.results.sections.answers import by_statements, share_of
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.web.pages.papers import three_views

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +11,11 @@ import pytest
 from medfact.facts import Fact
 from medfact.metrics.measures import Bin, Calibration
 from medfact.metrics.race import Differences, race
-from medfact.results.blocks import Section
+from medfact.metrics.uncertainty import Estimate
+from medfact.results.blocks import Note, Section
 from medfact.results.compare import Raced
 from medfact.results.fact_table import OverModels
 from medfact.results.sections import SECTIONS, Beside, Figures
-from medfact.results.sections.answers import unjudged_in_words
 from medfact.results.sections.probabilities import band_of
 from medfact.views.fragments import environment, render, render_sections
 
@@ -63,7 +64,10 @@ def test_each_race_stands_above_its_own_figure_and_the_rest_in_words() -> None:
     ],
 )
 def test_more_false_facts_are_more_than_those_listed(unjudged: int, board: tuple[str, ...], said: str) -> None:
-    assert unjudged_in_words(SimpleNamespace(unjudged=unjudged, board=board)) == said  # type: ignore[arg-type]
+    accepted: Any = SimpleNamespace(accepted=Estimate(None, None, None, 0), unjudged=unjudged, board=board)
+    section = SECTIONS["false facts accepted"].make(Figures({}, {"m": accepted}))
+    assert section is not None
+    assert section.blocks[-1] == Note(lines=(said,))
 
 
 def test_a_name_does_not_turn_what_stands_beside_it() -> None:

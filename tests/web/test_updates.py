@@ -148,7 +148,7 @@ def test_the_figures_of_a_run_that_has_ended_hold_up_no_look(
         assert may_end.wait(HANG_SECONDS)
         return report(*of)
 
-    monkeypatch.setattr("medfact.results.live.report", slowly)
+    monkeypatch.setattr("medfact.results.report.report", slowly)
     monkeypatch.setattr("medfact.results.live.INLINE_STATEMENTS", 0)  # it counts as a large run
     monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 1_000.0)  # no look makes any meanwhile
     services.jobs.submit(run)
@@ -272,7 +272,7 @@ def test_figures_that_cannot_be_made_beside_are_told_to_who_looks_next(
         raise ValueError
 
     fetch_fragments(services, run=run)
-    monkeypatch.setattr("medfact.results.live.report", damaged)
+    monkeypatch.setattr("medfact.results.report.report", damaged)
     monkeypatch.setattr("medfact.results.live.INLINE_STATEMENTS", 0)
     monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 1_000.0)
     services.jobs.submit(run)

@@ -1,11 +1,6 @@
-"""The sections of results, each told once: a function from figures to blocks, in a registry that every renderer loops over."""
+"""The sections of results: each is a function from figures to blocks, in a registry that every renderer loops over."""
 
-from medfact.results.sections import answers as answers
-from medfact.results.sections import beside as beside
-from medfact.results.sections import pressure as pressure
-from medfact.results.sections import probabilities as probabilities
-from medfact.results.sections import scores as scores
-from medfact.results.sections import withdrawn as withdrawn
+from medfact.results.sections import answers, beside, pressure, probabilities, withdrawn
 from medfact.results.sections.registry import (
     NOTEBOOK,
     PAGE,
@@ -22,6 +17,6 @@ from medfact.results.sections.registry import (
 )
 
 __all__ = [
-    "NOTEBOOK", "PAGE", "PAPER", "REPORT", "SECTIONS", "TERMINAL", "Beside", "Figures", "all_sections", "section",
-    "sections_of", "tabs",
+    "NOTEBOOK", "PAGE", "PAPER", "REPORT", "SECTIONS", "TERMINAL", "Beside", "Figures", "all_sections", "answers", "beside",
+    "pressure", "probabilities", "section", "sections_of", "tabs", "withdrawn",
 ]  # fmt: skip

@@ -13,8 +13,8 @@ from medfact.results.compare import Change, Side, blamed, changes, is_without
 from medfact.results.fact_table import pairs_of_run
 from medfact.results.live import Live, Version
 from medfact.results.sections import Figures
+from medfact.results.sections.answers import retrieved
 from medfact.results.sections.beside import passages_section
-from medfact.results.sections.scores import retrieved
 from medfact.results.wording import names_of_runs
 from medfact.runs.plan import question_of
 from medfact.store import COMPLETE, Asked, Retrieved, Run

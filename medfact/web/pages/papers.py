@@ -20,8 +20,7 @@ from medfact.results.compare import Pair
 from medfact.results.live import Live, Version
 from medfact.results.papers import PAPERS, RUN, describe_arrow, fits, tables
 from medfact.results.report import Report
-from medfact.results.sections.answers import share_of
-from medfact.results.sections.scores import by_statements
+from medfact.results.sections.answers import by_statements, share_of
 from medfact.results.wording import share
 from medfact.spec import PROTOCOLS
 from medfact.statements import VARIANTS
