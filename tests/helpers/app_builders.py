@@ -65,6 +65,7 @@ def quick_workers(quick_processes: None, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setattr("medfact.runs.jobs.worker.multiprocessing", context_of_forks(requests))
     yield
     requests.close()
+    forks.kill()
     forks.join()
 
 

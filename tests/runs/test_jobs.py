@@ -69,7 +69,7 @@ def test_the_process_of_local_models_gives_way_to_the_page(jobs: Jobs) -> None:
 
 def test_a_local_model_stops_in_the_midst_and_goes_on_later(jobs: Jobs, tmp_path: Path) -> None:
     model = f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}"
-    run = start(RunSpec(model=model, limit=40, shots=0), jobs.store)
+    run = start(RunSpec(model=model, limit=24, shots=0), jobs.store)
     jobs.submit(run)
     wait_for_run(jobs, run, lambda snapshot: snapshot.done > 0)
     jobs.stop(run)
@@ -93,7 +93,7 @@ def test_a_second_run_finds_the_model_loaded_also_after_a_stop(
     """
     monkeypatch.setattr("medfact.runs.jobs.manager.STOP_SECONDS", 60.0)
     folder = write_small_llama(tmp_path / "model", lean=4.0)
-    first, second = (start(RunSpec(model=f"hf:{folder}", limit=30, shots=0), jobs.store) for _ in range(2))
+    first, second = (start(RunSpec(model=f"hf:{folder}", limit=limit, shots=0), jobs.store) for limit in (30, 2))
     jobs.submit(first)
     told = wait_for_run(jobs, first, lambda snapshot: snapshot.loading is not None)
     assert told.loading in {"checking the model", "loading the weights"}
@@ -147,7 +147,7 @@ def test_a_lent_gpu_is_used_in_slices(tmp_path: Path, jobs: Jobs, monkeypatch: p
 
 def test_death_of_the_local_process_fails_the_run_and_keeps_its_answers(jobs: Jobs, tmp_path: Path) -> None:
     model = f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}"
-    run = start(RunSpec(model=model, limit=40, shots=0), jobs.store)
+    run = start(RunSpec(model=model, limit=24, shots=0), jobs.store)
     jobs.submit(run)
     wait_for_run(jobs, run, lambda snapshot: snapshot.done > 0)
     os.kill(jobs._local.pid, signal.SIGKILL)
