@@ -65,8 +65,9 @@ class ForkedProcess:
 
     @property
     def exitcode(self) -> int | None:
-        """The exit code; None while the process runs, negative if a signal ended it."""
-        return None if self.is_alive() else int(self._end.recv(MOST_BYTES, socket.MSG_PEEK))
+        """The exit code; None while the process runs or if nobody is left to report it, negative if a signal ended it."""
+        report = b"" if self.is_alive() else self._end.recv(MOST_BYTES, socket.MSG_PEEK)
+        return int(report) if report else None
 
 
 def serve_forks(requests: socket.socket, environment: Mapping[str, str]) -> None:
