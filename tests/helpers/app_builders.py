@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from processes import CommandProcess, start_fork_server
+from forked_workers import context_of_forks, serve_forks, socket_of_messages
+from processes import CONTEXT, CommandProcess, start_fork_server
 from strangers import space_visitor
 from visitors import visitor_fixture
 
@@ -51,6 +53,20 @@ def quick_processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with start_fork_server():
         assert CommandProcess(tmp_path_factory.mktemp("first"), "--version").wait(300).code == 0
         yield
+
+
+@pytest.fixture
+def quick_workers(quick_processes: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Lets the workers of jobs begin without imports, too, with the environment that the test has now."""
+    requests, server = socket_of_messages()
+    forks = CONTEXT.Process(target=serve_forks, args=(server, dict(os.environ)))
+    forks.start()
+    server.close()
+    monkeypatch.setattr("medfact.runs.jobs.worker.multiprocessing", context_of_forks(requests))
+    yield
+    requests.close()
+    forks.kill()
+    forks.join()
 
 
 @pytest.fixture

@@ -66,8 +66,7 @@ def app_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(app_home: Path) -> Iterator[str]:
     """URL of the app, started on a free port, with a database in which the demonstration is answered."""
-    if not (app_home / "medfact.db").exists():
-        shutil.copy(demonstration_database(), app_home / "medfact.db")
+    copy_demonstration(app_home)
     with serve_app(app_home) as url:
         yield url
     assert "Traceback" not in (app_home / "log.txt").read_text()
@@ -86,12 +85,13 @@ def module_folder_fixture() -> Any:
 def app_fixture(home: str, *, is_watched: bool = False, **environment: str) -> Any:
     """Returns a module fixture: the URL of an app in the folder of the fixture `home`, with these environment variables.
 
-    is_watched: the fixture fails if the app has logged a traceback.
+    It has answered the demonstration. is_watched: the fixture fails if the app has logged a traceback.
     """
 
     @pytest.fixture(scope="module")
     def app(request: pytest.FixtureRequest) -> Iterator[str]:
         folder = request.getfixturevalue(home)
+        copy_demonstration(folder)
         with serve_app(folder, **environment) as url:
             yield url
         assert not is_watched or "Traceback" not in (folder / "log.txt").read_text()
@@ -126,6 +126,12 @@ def demonstration_database() -> Path:
     with closing(sqlite3.connect(folder / "working.db")) as connection:
         connection.execute("VACUUM INTO ?", [str(folder / "medfact.db")])  # one file, without a write-ahead log
     return folder / "medfact.db"
+
+
+def copy_demonstration(home: Path) -> None:
+    """Gives an app that has no database yet one in which the demonstration is answered."""
+    if not (home / "medfact.db").exists():
+        shutil.copy(demonstration_database(), home / "medfact.db")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The app, forked from a process that has imported it and read its facts, which take longer than most tests."""
+"""The app and its workers, forked from a process with their imports and their facts, which take longer than most tests."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import psutil
+from forked_workers import context_of_forks, serve_forks, socket_of_messages
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 
-RUNTIME_VARIABLE_PREFIXES = ("MEDFACT_", "OPENAI_", "SPACE_ID", "GRADIO_SERVER_NAME")
+RUNTIME_VARIABLE_PREFIXES = (
+    *("MEDFACT_", "OPENAI_", "SPACE_ID", "GRADIO_SERVER_NAME"),
+    *("HF_TOKEN", "NCBI_API_KEY", "OAUTH_", "OPENID_PROVIDER_URL", "UMLS_API_KEY"),
+)
 """Prefixes of variables that are not read during imports. Any other variable needs a fresh process."""
 
 
@@ -50,9 +55,13 @@ def _start_fork_server(python: str, *program: str) -> subprocess.Popen[str]:
 
 def _fork_on_request(program: Sequence[str]) -> None:
     """Forks a program for each line of the input and prints its process id. Ended processes leave no zombie."""
-    sys.path[0] = str(Path(program[0]).parent)  # as `python PROGRAM` sets it
+    helpers, sys.path[0] = sys.path[0], str(Path(program[0]).parent)  # as `python PROGRAM` sets it
     import medfact.web.app
     from medfact.runs.plan import plan
+
+    sys.path.append(helpers)
+    import_module("preloaded")
+    sys.path.remove(helpers)
 
     plan(medfact.web.services.DEMONSTRATION)  # reads the bundled facts, and draws their negatives
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -70,8 +79,21 @@ def _run_forked_app(program: Sequence[str], folder: str, environment: dict[str, 
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
+    _fork_its_workers()
     sys.argv = list(program)
     runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+def _fork_its_workers() -> None:
+    """Lets the app fork its workers from a process that has no threads, as this one is now."""
+    from medfact.runs.jobs import worker
+
+    requests, server = socket_of_messages()
+    if os.fork() == 0:
+        requests.close()
+        serve_forks(server, dict(os.environ))
+    server.close()
+    worker.multiprocessing = context_of_forks(requests)  # type: ignore[assignment]
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ from typing import Any
 
 import psutil
 import pytest
+from app_builders import quick_processes as quick_processes
+from app_builders import quick_workers as quick_workers
 from small_models import write_small_llama
 from waiting import wait_for_run, wait_until
 
@@ -35,7 +37,7 @@ from medfact.web.evaluate.begin import begin as evaluate
 from medfact.web.evaluate.form import Setup
 from medfact.web.services import Services
 
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.usefixtures("quick_workers")]
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ def test_the_process_of_local_models_gives_way_to_the_page(jobs: Jobs) -> None:
 
 def test_a_local_model_stops_in_the_midst_and_goes_on_later(jobs: Jobs, tmp_path: Path) -> None:
     model = f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}"
-    run = start(RunSpec(model=model, limit=120, shots=0), jobs.store)
+    run = start(RunSpec(model=model, limit=24, shots=0), jobs.store)
     jobs.submit(run)
     wait_for_run(jobs, run, lambda snapshot: snapshot.done > 0)
     jobs.stop(run)
@@ -91,7 +93,7 @@ def test_a_second_run_finds_the_model_loaded_also_after_a_stop(
     """
     monkeypatch.setattr("medfact.runs.jobs.manager.STOP_SECONDS", 60.0)
     folder = write_small_llama(tmp_path / "model", lean=4.0)
-    first, second = (start(RunSpec(model=f"hf:{folder}", limit=60, shots=0), jobs.store) for _ in range(2))
+    first, second = (start(RunSpec(model=f"hf:{folder}", limit=limit, shots=0), jobs.store) for limit in (30, 2))
     jobs.submit(first)
     told = wait_for_run(jobs, first, lambda snapshot: snapshot.loading is not None)
     assert told.loading in {"checking the model", "loading the weights"}
@@ -145,7 +147,7 @@ def test_a_lent_gpu_is_used_in_slices(tmp_path: Path, jobs: Jobs, monkeypatch: p
 
 def test_death_of_the_local_process_fails_the_run_and_keeps_its_answers(jobs: Jobs, tmp_path: Path) -> None:
     model = f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}"
-    run = start(RunSpec(model=model, limit=40, shots=0), jobs.store)
+    run = start(RunSpec(model=model, limit=24, shots=0), jobs.store)
     jobs.submit(run)
     wait_for_run(jobs, run, lambda snapshot: snapshot.done > 0)
     os.kill(jobs._local.pid, signal.SIGKILL)
@@ -185,7 +187,7 @@ def test_a_model_that_gives_no_sign_is_ended_and_the_next_run_asked(tmp_path: Pa
     folder = write_small_llama(tmp_path / "endless", chat=True)
     (folder / "chat_template.jinja").write_text(ENDLESS)
     monkeypatch.setattr("medfact.runs.jobs.manager.LOOK_SECONDS", 0.2)
-    monkeypatch.setattr("medfact.runs.jobs.manager.SILENT_SECONDS_WHEN_WAITED_FOR", 15.0)
+    monkeypatch.setattr("medfact.runs.jobs.manager.SILENT_SECONDS_WHEN_WAITED_FOR", 5.0)
     jobs = Jobs(Store(f"sqlite:///{tmp_path / 'jobs.db'}"))
     try:
         endless = start(RunSpec(model=f"hf:{folder}", limit=2, shots=0), jobs.store)

@@ -111,8 +111,8 @@ def test_mistakes_are_sentences(medfact: Callable[..., Any], arguments: tuple[st
 
 # ------------------------------------------------------------------------------------------------ the tools themselves
 
-FIFTY = ("--limit", "25")
-"""25 true facts and as many false partners."""
+FACTS = ("--limit", "10")
+"""10 true facts and as many false partners."""
 
 
 @pytest.fixture(scope="module")
@@ -126,9 +126,9 @@ def python() -> Path:
 @pytest.fixture
 def own_answers(medfact: Callable[..., Any]) -> dict[str, bool]:
     """medfact-tiny's answers as medfact reads them: statement → answer. All are readable."""
-    ran = medfact("run", "--model", "medfact-tiny", *FIFTY).rows[0]
+    ran = medfact("run", "--model", "medfact-tiny", *FACTS).rows[0]
     rows = medfact("answers", ran["run"]).rows
-    assert len({row["fact_id"] for row in rows}) == 50
+    assert len({row["fact_id"] for row in rows}) == 20
     assert {row["answer"] for row in rows} == {True, False}
     return {row["statement_id"]: row["answer"] for row in rows}
 
@@ -145,7 +145,7 @@ def test_lm_eval_gives_the_same_answers(
     tmp_path: Path, medfact: Callable[..., Any], python: Path, own_answers: dict[str, bool], offline: dict[str, str]
 ) -> None:
     folder = tmp_path / "task"
-    medfact("task", "lm-eval", *FIFTY, "--into", folder)
+    medfact("task", "lm-eval", *FACTS, "--into", folder)
     command = [python, "-m", "lm_eval", "run", "--include_path", ".", "--tasks", "medfact", "--model", "hf"]
     command += ["--model_args", f"pretrained={MODEL}", "--device", "cpu", "--batch_size", "16"]
     run([*command, "--log_samples", "--output_path", "results"], folder, offline)
@@ -163,7 +163,7 @@ def test_inspect_gives_the_same_answers(
     tmp_path: Path, medfact: Callable[..., Any], python: Path, own_answers: dict[str, bool], offline: dict[str, str]
 ) -> None:
     folder = tmp_path / "task"
-    medfact("task", "inspect", *FIFTY, "--into", folder)
+    medfact("task", "inspect", *FACTS, "--into", folder)
     command = [python, "-m", "inspect_ai", "eval", "medfact_task.py", "--model", "hf/local", "-M", f"model_path={MODEL}"]
     command += ["-M", "device=cpu", "-M", "do_sample=false", "-M", f"chat_template={PLAIN}"]
     run([*command, "--log-format", "json", "--log-dir", "logs", "--display", "plain"], folder, offline)
@@ -207,7 +207,7 @@ def test_inspect_runs_it_as_a_benchmark_of_the_hub(
     statement: str,
 ) -> None:
     folder = tmp_path / "task"
-    assert medfact("task", tool, *FIFTY, "--into", folder).code == 0
+    assert medfact("task", tool, *FACTS, "--into", folder).code == 0
     run([python, "-c", FROM_THE_HUB, folder, MODEL, PLAIN.strip('"')], folder, offline)
     log = json.loads(next((folder / "logs").glob("*.json")).read_text(encoding="utf-8"))
     answers = {one["metadata"][statement]: one["scores"]["pattern"]["answer"].lower() == "true" for one in log["samples"]}
