@@ -65,9 +65,7 @@ def app_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(app_home: Path) -> Iterator[str]:
-    """URL of the app, started on a free port, with a database in which the demonstration is answered."""
-    if not (app_home / "medfact.db").exists():
-        shutil.copy(demonstration_database(), app_home / "medfact.db")
+    """URL of the app, started on a free port."""
     with serve_app(app_home) as url:
         yield url
     assert "Traceback" not in (app_home / "log.txt").read_text()
@@ -132,8 +130,10 @@ def demonstration_database() -> Path:
 def serve_app(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]:
     """Runs the app in a process while the context is active, and yields its URL.
 
-    folder: its working directory. more: environment variables.
+    A new database begins with the demonstration's answers. folder: its working directory. more: environment variables.
     """
+    if not (home / "medfact.db").exists() and more.keys().isdisjoint(("MEDFACT_DATABASE_URL", "MEDFACT_BUCKET")):
+        shutil.copy(demonstration_database(), home / "medfact.db")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -145,8 +145,10 @@ def serve_app(home: Path, folder: Path | None = None, **more: str) -> Iterator[s
     log.write_text("")
     command, default_folder = app_command()
     working_folder = default_folder if folder is None or folder == ROOT else folder
-    start = fork_app if can_be_forked(command, more) else _start_app
-    process = start(command, working_folder, environment | more, log)
+    if can_be_forked(command, more):
+        process = fork_app(command, working_folder, environment | more, log, demonstration_database())
+    else:
+        process = _start_app(command, working_folder, environment | more, log)
     url = f"http://127.0.0.1:{port}/"
     try:
         _wait_until_served(url, process, log)

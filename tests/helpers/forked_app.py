@@ -1,7 +1,8 @@
-"""The app, forked from a process that has imported it and read its facts, which take longer than most tests."""
+"""The app, forked from a process that has imported it and computed its first page, which takes longer than most tests."""
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import runpy
@@ -16,7 +17,7 @@ import psutil
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 
-RUNTIME_VARIABLE_PREFIXES = ("MEDFACT_", "OPENAI_", "SPACE_ID", "GRADIO_SERVER_NAME")
+RUNTIME_VARIABLE_PREFIXES = ("MEDFACT_", "OPENAI_", "OAUTH_", "OPENID_", "SPACE_ID", "GRADIO_SERVER_NAME")
 """Prefixes of variables that are not read during imports. Any other variable needs a fresh process."""
 
 
@@ -26,12 +27,17 @@ def can_be_forked(command: Sequence[str], variables: Mapping[str, str]) -> bool:
     return is_forkable and all(name.startswith(RUNTIME_VARIABLE_PREFIXES) for name in variables)
 
 
-def fork_app(command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> psutil.Process:
-    """Forks the app of a command and returns its process. folder: working directory. log: file for its output."""
+def fork_app(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path, demonstration: Path
+) -> psutil.Process:
+    """Forks the app of a command and returns its process.
+
+    folder: working directory. log: file for its output. demonstration: a database with the demonstration's answers.
+    """
     program = (
         (sys.executable, str(APP)) if command[0] == sys.executable else (str(Path(command[0]).with_name("python")), *command)
     )
-    server = _start_fork_server(*program)
+    server = _start_fork_server(demonstration, *program)
     assert server.stdin is not None
     assert server.stdout is not None
     server.stdin.write(json.dumps([str(folder), dict(environment), str(log)]) + "\n")
@@ -39,28 +45,44 @@ def fork_app(command: Sequence[str], folder: Path, environment: Mapping[str, str
 
 
 @cache
-def _start_fork_server(python: str, *program: str) -> subprocess.Popen[str]:
+def _start_fork_server(demonstration: Path, python: str, *program: str) -> subprocess.Popen[str]:
     """Starts a process that forks a program on request, and ends together with this one."""
     offline = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    command = [python, __file__, *program]
+    command = [python, __file__, str(demonstration), *program]
     return subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=offline, cwd=Path(program[0]).parent
     )
 
 
-def _fork_on_request(program: Sequence[str]) -> None:
+def _fork_on_request(demonstration: str, *program: str) -> None:
     """Forks a program for each line of the input and prints its process id. Ended processes leave no zombie."""
     sys.path[0] = str(Path(program[0]).parent)  # as `python PROGRAM` sets it
-    import medfact.web.app
-    from medfact.runs.plan import plan
-
-    plan(medfact.web.services.DEMONSTRATION)  # reads the bundled facts, and draws their negatives
+    _compute_first_page(demonstration)
+    gc.freeze()  # so that no fork collects the objects that all share
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
         if (child := os.fork()) == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             _run_forked_app(program, *json.loads(line))
         print(child, flush=True)
+
+
+def _compute_first_page(database: str) -> None:
+    """Computes what every app shows first, and keeps what does not depend on the database."""
+    import medfact.web.app  # noqa: F401
+    from medfact.results.compare import Comparisons
+    from medfact.results.live import Reports
+    from medfact.runs.jobs import Jobs
+    from medfact.store import Store
+    from medfact.web.services import Services, demonstration_run
+    from medfact.web.updates import prepare
+
+    store = Store(f"sqlite:///{database}")
+    jobs = Jobs(store)
+    reports = Reports(store, jobs)
+    services = Services(store, jobs, reports, Comparisons(store, reports))
+    prepare(services, demonstration_run(services))
+    services.close()
 
 
 def _run_forked_app(program: Sequence[str], folder: str, environment: dict[str, str], log: str) -> None:
@@ -75,4 +97,4 @@ def _run_forked_app(program: Sequence[str], folder: str, environment: dict[str, 
 
 
 if __name__ == "__main__":
-    _fork_on_request(sys.argv[1:])
+    _fork_on_request(*sys.argv[1:])

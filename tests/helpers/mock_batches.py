@@ -11,10 +11,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from loopback import LoopbackServer, WholeReplies
 from mock_service import MockService
 
 PHASES = ("upload", "uploaded", "begin", "begun", "state", "content")
@@ -52,7 +53,7 @@ class MockBatchService:
     def __enter__(self) -> MockBatchService:
         service = self
 
-        class BatchHandler(BaseHTTPRequestHandler):
+        class BatchHandler(WholeReplies, BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
@@ -61,23 +62,18 @@ class MockBatchService:
             def do_POST(self) -> None:
                 service._serve(self, self.rfile.read(int(self.headers.get("content-length") or 0)))
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), BatchHandler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        self._server = LoopbackServer(BatchHandler)
+        self._server.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.release.set()
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.__exit__()
 
     @property
     def base_url(self) -> str:
         """Base URL for a client."""
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
+        return f"{self._server.url}/v1"
 
     def _reach(self, phase: str) -> None:
         self.phase_counts[phase] += 1
@@ -105,6 +101,7 @@ class MockBatchService:
         head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n{retry}\r\n"
         try:
             handler.wfile.write(head.encode() + content)
+            handler.wfile.flush()
         except OSError:
             handler.close_connection = True
         self._listings += kind == "GET /batches"

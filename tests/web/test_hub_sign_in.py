@@ -13,7 +13,7 @@ from browser import module_folder_fixture, serve_app
 from cachetools import TTLCache
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from openid_provider import CLIENT, SECRET, BrowserSession, OpenIDProvider, serve_provider
+from openid_provider import CLIENT, SECRET, BrowserSession, OpenIDProvider
 from strangers import wait_for_run_end
 from visitors import Visitor
 
@@ -24,7 +24,7 @@ from medfact.web.sign_in import PERSON, opened, sealed
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[OpenIDProvider]:
-    with serve_provider() as server:
+    with OpenIDProvider() as server:
         yield server
 
 

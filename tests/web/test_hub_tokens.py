@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from browser import module_folder_fixture, serve_app
 from mock_service import Behaviour, MockService
-from openid_provider import CLIENT, SECRET, TOKEN, BrowserSession, OpenIDProvider, serve_provider
+from openid_provider import CLIENT, SECRET, TOKEN, BrowserSession, OpenIDProvider
 from strangers import open_store, wait_for_run_end
 from waiting import wait_until
 
@@ -30,7 +30,7 @@ GRANTED = {"expires_in": 28_800, "scope": SCOPES, "token_type": "bearer"}
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[OpenIDProvider]:
-    with serve_provider() as server:
+    with OpenIDProvider() as server:
         server.token_fields = dict(GRANTED)
         yield server
 
