@@ -13,9 +13,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+import forked_workers
 import psutil
 
-APP = Path(__file__).resolve().parents[2] / "app.py"
+HELPERS = Path(__file__).resolve().parent
+
+APP = HELPERS.parents[1] / "app.py"
 
 RUNTIME_VARIABLE_PREFIXES = ("MEDFACT_", "OPENAI_", "OAUTH_", "OPENID_", "SPACE_ID", "GRADIO_SERVER_NAME")
 """Prefixes of variables that are not read during imports. Any other variable needs a fresh process."""
@@ -47,7 +50,8 @@ def fork_app(
 @cache
 def _start_fork_server(demonstration: Path, python: str, *program: str) -> subprocess.Popen[str]:
     """Starts a process that forks a program on request, and ends together with this one."""
-    offline = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    paths = os.pathsep.join([str(APP.parent), str(HELPERS), os.environ.get("PYTHONPATH", "")])
+    offline = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": paths}
     command = [python, __file__, str(demonstration), *program]
     return subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=offline, cwd=Path(program[0]).parent
@@ -57,6 +61,7 @@ def _start_fork_server(demonstration: Path, python: str, *program: str) -> subpr
 def _fork_on_request(demonstration: str, *program: str) -> None:
     """Forks a program for each line of the input and prints its process id. Ended processes leave no zombie."""
     sys.path[0] = str(Path(program[0]).parent)  # as `python PROGRAM` sets it
+    forked_workers.start_server()
     _compute_first_page(demonstration)
     gc.freeze()  # so that no fork collects the objects that all share
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -92,6 +97,7 @@ def _run_forked_app(program: Sequence[str], folder: str, environment: dict[str, 
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
+    forked_workers.fork_workers()
     sys.argv = list(program)
     runpy.run_path(sys.argv[0], run_name="__main__")
 
