@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
+from certificates import UNREAD
 from loopback import LoopbackServer, WholeReplies
 from visitors import Visitor
 
@@ -82,7 +83,8 @@ class BrowserSession:
     def get(self, address: str, **headers: str) -> httpx.Response:
         """GETs an address with the cookies, and stores those of the response."""
         cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        response = httpx.get(httpx.URL(self.url).join(address), headers={"cookie": cookie, **headers}, timeout=60)
+        sent = {"cookie": cookie, **headers}
+        response = httpx.get(httpx.URL(self.url).join(address), headers=sent, timeout=60, verify=UNREAD)
         for header in response.headers.get_list("set-cookie"):
             name, _, value = header.partition(";")[0].partition("=")
             self.cookies[name] = value.strip('"')

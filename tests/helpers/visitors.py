@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from certificates import UNREAD
 from hosts import AS_HOST
 from waiting import wait_until
 
@@ -40,7 +41,8 @@ class Visitor:
     """
 
     def __init__(self, address: str, as_host: bool = True, **headers: str) -> None:
-        self.http = httpx.Client(base_url=address, timeout=120, headers={**(AS_HOST if as_host else {}), **headers})
+        headers = {**(AS_HOST if as_host else {}), **headers}
+        self.http = httpx.Client(base_url=address, timeout=120, headers=headers, verify=UNREAD)
         self.page = self.http.get("/")
 
     def __enter__(self) -> Visitor:

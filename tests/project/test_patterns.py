@@ -100,7 +100,7 @@ def test_patterns_over_replies_read_a_text_once() -> None:
     files = ("medfact/writing/guards.py", "medfact/answers/keywords.py", "medfact/models/services/contents.py")
     some, _ = find_patterns({file: tree for file, tree in parse_sources().items() if file in files}, {})
     assert len(some) > 30
-    assert too_slow(some, 0, 24, 1) == []
+    assert too_slow(some, 0, 12, 1) == []
 
 
 def test_every_pattern_reads_any_text_once(found: list[PatternUse]) -> None:
