@@ -70,7 +70,7 @@ false on purpose.
 
 
 def task_card(plan: Plan, spec: RunSpec, tool: str) -> str:
-    """Renders the README.md of a task, with the command of a tool. tool: a key of TOOLS."""
+    """Renders the README.md of a task, with the command of an evaluation framework. tool: its name, a key of TOOLS."""
     joint = "A fact is mastered when all of its statements are judged right (joint accuracy): group the samples by `fact_id`.\n"
     return "\n".join(
         [_title(plan), *_introduction(plan, spec), "## Run it", _RUN[tool], joint, "## Rows", *_columns_and_warning(plan)]

@@ -32,7 +32,7 @@ class MockBatchService:
             self.held_phase,  # a phase that blocks until `release` is set
             self.polls_until_done,  # polls of a batch before it ends
             self.first_statuses,  # HTTP statuses of the first calls of each kind; 0 for success
-            self.hidden_listings,  # lists of batches that are requested before a new batch appears
+            self.hidden_listings,  # times that clients list the batches before a new batch appears
             self.final_status,  # of each batch
             self.batch_error,  # error of a batch as a whole
         ) = "", 2, (), 0, "completed", ""
@@ -43,7 +43,7 @@ class MockBatchService:
         self.answer_counts: Counter[str] = Counter()  # by custom id
         self.phase_counts: Counter[str] = Counter()
         self.requests: list[str] = []  # method and path of each
-        self._listings = 0
+        self._list_requests = 0
         self.release = threading.Event()
         self._calls: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -80,8 +80,9 @@ class MockBatchService:
         if phase and self.held_phase == phase:
             self.release.wait(60)
 
-    def _wait_for_listings(self) -> None:
-        while self._listings < self.hidden_listings:
+    def _wait_for_list_requests(self) -> None:
+        """Waits until clients have listed the batches `hidden_listings` times."""
+        while self._list_requests < self.hidden_listings:
             time.sleep(0.01)
 
     # ------------------------------------------------------------------------------------ HTTP
@@ -104,7 +105,7 @@ class MockBatchService:
             handler.wfile.flush()
         except OSError:
             handler.close_connection = True
-        self._listings += kind == "GET /batches"
+        self._list_requests += kind == "GET /batches"
 
     def _answer(self, kind: str, path: str, query: dict[str, str], body: bytes, content_type: str) -> tuple[int, bytes]:
         name = path.split("/")[2] if path.count("/") >= 2 else ""
@@ -152,7 +153,7 @@ class MockBatchService:
 
     def _begin(self, requested: dict[str, Any]) -> tuple[int, bytes]:
         self._reach("begin")
-        self._wait_for_listings()
+        self._wait_for_list_requests()
         lines = [json.loads(line) for line in self.files[requested["input_file_id"]][1].splitlines()]
         output, errors = self._results(lines)
         with self._lock:

@@ -217,7 +217,7 @@ class MockService:
         assert task is not None
         self._open.add(task)
         try:
-            while await self._one_call(reader, writer):
+            while await self._handle_request(reader, writer):
                 pass
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
@@ -225,7 +225,7 @@ class MockService:
             self._open.discard(task)
             writer.transport.abort()
 
-    async def _one_call(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _handle_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Reads a request and answers it; returns False if the connection ends."""
         if (first := await reader.readexactly(1)) == TLS_HELLO:
             return False

@@ -21,7 +21,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def bytes(self) -> bytes:
+    def content(self) -> bytes:
         """The body as it is sent."""
         if isinstance(self.body, bytes):
             return self.body
@@ -83,9 +83,9 @@ class ScriptedService:
                 self.send_response(reply.status)
                 for name, value in {"Content-Type": "application/json", **reply.headers}.items():
                     self.send_header(name, value)
-                self.send_header("Content-Length", str(len(reply.bytes)))
+                self.send_header("Content-Length", str(len(reply.content)))
                 self.end_headers()
-                self.wfile.write(reply.bytes)
+                self.wfile.write(reply.content)
 
         return ReplyHandler
 

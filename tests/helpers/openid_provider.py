@@ -91,8 +91,8 @@ class BrowserSession:
             self.attributes = set(header.lower().split("; ")[1:])
         return response
 
-    def visitor(self) -> Visitor:
-        """Returns a visitor with these cookies."""
+    def open_visitor(self) -> Visitor:
+        """Opens a page as a visitor with these cookies."""
         return Visitor(self.url, cookie="; ".join(f"{name}={value}" for name, value in self.cookies.items()))
 
     def sign_in(self, provider: OpenIDProvider, to: str = "runs") -> httpx.Response:
