@@ -101,10 +101,6 @@ PLACES = """() => { const of = (node) => { const box = node.getBoundingClientRec
         links: links.map((one) => [one.textContent, ...of(one), scrollY + one.getBoundingClientRect().top]) }; }"""
 
 
-SETTLED_AT = f"(places) => JSON.stringify(Object.entries(({PLACES})())) === JSON.stringify(Object.entries(places))"
-"""True once what `PLACES` finds is at these places."""
-
-
 AFFORDANCES = """() => [...document.querySelectorAll('mf-part :is(select, summary, input[type=checkbox], input[type=radio])')]
     .filter((field) => field.offsetParent)
     .filter((field) => { const style = getComputedStyle(field);
@@ -130,9 +126,11 @@ def test_pages_fit_their_screen_and_have_one_width(browser: Browser, address: st
     with open_checked_page(browser, address, width) as page:
         for path, there in PAGES.items():
             visit(page, address, path, there)
-            if path:  # what opens scrolls and settles
-                page.wait_for_function(SETTLED_AT, arg=places[""])
-            places[path] = page.evaluate(PLACES)
+            for _ in range(40):  # what opens scrolls and settles
+                places[path] = page.evaluate(PLACES)
+                if places[path] == places[""]:
+                    break
+                page.wait_for_timeout(250)
             assert width < 1280 or page.evaluate(AFFORDANCES) == [], path
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
         visit(page, address, "evaluate", PAGES["evaluate"])
