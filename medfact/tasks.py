@@ -72,7 +72,7 @@ false on purpose.
 
 
 def task_card(plan: Plan, spec: RunSpec, tool: str) -> str:
-    """Renders the README.md of a task, with the command that runs it. tool: LM_EVAL or INSPECT."""
+    """Renders the README.md of a task, with the command of an evaluation framework. tool: LM_EVAL or INSPECT."""
     joint = "A fact is mastered when all of its statements are judged right (joint accuracy): group the samples by `fact_id`.\n"
     return "\n".join(
         [

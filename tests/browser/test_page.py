@@ -33,7 +33,7 @@ def has_ended(page: Page) -> None:
 
 
 def evaluate(page: Page) -> None:
-    page.wait_for_timeout(200)  # what was chosen last is told
+    expect(page.locator("mf-part[name=go]")).not_to_contain_text("0 models are chosen")  # the server knows
     expect(page.locator("#evaluate")).not_to_have_attribute("aria-disabled", "true")
     page.locator("#evaluate").click()
 
@@ -107,8 +107,8 @@ def test_a_file_that_is_replaced_quickly_is_neither_lost_nor_mixed_up(page: Page
     choose_models(page, "a coin")
     for name, count in (("first.csv", 20), ("second.csv", 12)):
         rows = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(count)]
-        upload_file(page, write_facts(tmp_path / name, rows, ("head", "relation", "tail")))
-        page.wait_for_timeout(300)
+        with page.expect_response(re.compile("/upload")):
+            upload_file(page, write_facts(tmp_path / name, rows, ("head", "relation", "tail")))
     expect(page.locator("#evaluate")).to_have_text(re.compile("on second.csv"))
     evaluate(page)
     expect(page.locator("#progress h1")).to_have_text("a coin on second.csv")

@@ -158,15 +158,15 @@ def test_half_a_character_in_a_row_is_no_error(called: Called, monkeypatch: pyte
 # ------------------------------------------------------------------------- as a program
 
 
-def test_the_program_in_a_pipe_of_windows(facts: Path, url: str) -> None:
+def test_the_program_in_a_pipe_of_windows(medfact: Any, facts: Path, url: str) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
 
     def program(*arguments: str) -> subprocess.CompletedProcess[bytes]:
         command = [sys.executable, "-m", "medfact", *arguments]
         return subprocess.run(command, capture_output=True, check=False, env=environment)
 
-    made = program("run", "--facts", str(facts), "--model", "baseline:random", "--limit", "2", "--shots", "0", "--db", url)
-    shown = program("report", json.loads(made.stdout)["run"], "--db", url)
+    made = medfact("run", "--facts", facts, "--model", "baseline:random", "--limit", 2, "--shots", 0, "--db", url)
+    shown = program("report", made.rows[0]["run"], "--db", url)
     assert (shown.returncode, shown.stderr) == (0, b"")
     assert "joint accuracy" in shown.stdout.decode("cp1252")
     rows = program("statements", "--facts", str(facts))

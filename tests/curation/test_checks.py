@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_documents import DISEASES, disease_name, is_stated, negated_remedy, stated_remedies, write_documents, write_lists
+from small_documents import DISEASES, disease_name, ineffective_remedy, is_stated, stated_remedies, write_documents, write_lists
 
 from medfact.curation.checks import (
     ACCEPTED,
@@ -254,7 +254,7 @@ def test_what_all_have_finished_is_shown_and_stands(
     assert "Decisions stand" in late.err
     run = start(RunSpec(model="baseline:random", facts=str(file), limit=4), store)
     assert store.run(run).facts > 0
-    assert negated_remedy(0) not in {row["tail"] for row in rows if row["head"] == disease_name(0)}
+    assert ineffective_remedy(0) not in {row["tail"] for row in rows if row["head"] == disease_name(0)}
 
 
 @pytest.mark.parametrize(

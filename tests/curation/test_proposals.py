@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_documents import DISEASES, disease_name, is_stated, negated_remedy, stated_remedies, write_documents, write_lists
+from small_documents import DISEASES, disease_name, ineffective_remedy, is_stated, stated_remedies, write_documents, write_lists
 
 from medfact.curation.beginning import RELATIONS, Begun, begin
 from medfact.curation.names import (
@@ -184,11 +184,11 @@ def test_every_remedy_is_proposed_beside_its_sentence(tmp_path: Path, store: Sto
     assert len(real) == 3 * DISEASES  # each document names three remedies
     for number in range(DISEASES):
         of = {one.tail: one for one in real if one.head == disease_name(number)}
-        assert set(of) == {*stated_remedies(number), negated_remedy(number)}
+        assert set(of) == {*stated_remedies(number), ineffective_remedy(number)}
         assert all(one.tail in one.sentence and one.sentence.endswith(".") for one in of.values())
         assert {name: one.cue for name, one in of.items()} == {
             **dict.fromkeys(stated_remedies(number), ""),
-            negated_remedy(number): "not",
+            ineffective_remedy(number): "not",
         }
         assert {(one.title, one.source, one.address) for one in of.values()} == {
             (disease_name(number), "Ward notes", f"note {number}")

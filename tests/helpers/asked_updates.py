@@ -31,9 +31,9 @@ def services(tmp_path: Path) -> Iterator[Services]:
 
 
 def fetch_fragments(
-    services: Services, of: str = "evaluate", owner: str = OWNER, drawn: Any = None, **show: Any
+    services: Services, page_name: str = "evaluate", owner: str = OWNER, drawn: Any = None, **show: Any
 ) -> dict[str, Any]:
     """Returns the answer to a page's request, with its fragments. drawn: hashes of the fragments that the page has."""
-    question = Question(page=of, show=show, drawn=drawn or {})
+    question = Question(page=page_name, show=show, drawn=drawn or {})
     first = services.store.runs("demonstration")[0].run
-    return dict(json.loads(answer_question(Visitor(services, owner, (owner,), first), PAGES[of], question)))
+    return dict(json.loads(answer_question(Visitor(services, owner, (owner,), first), PAGES[page_name], question)))

@@ -65,8 +65,7 @@ def app_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(app_home: Path) -> Iterator[str]:
-    """URL of the app, started on a free port, with a database in which the demonstration is answered."""
-    copy_demonstration(app_home)
+    """URL of the app, started on a free port."""
     with serve_app(app_home) as url:
         yield url
     assert "Traceback" not in (app_home / "log.txt").read_text()
@@ -85,13 +84,12 @@ def module_folder_fixture() -> Any:
 def app_fixture(home: str, *, is_watched: bool = False, **environment: str) -> Any:
     """Returns a module fixture: the URL of an app in the folder of the fixture `home`, with these environment variables.
 
-    It has answered the demonstration. is_watched: the fixture fails if the app has logged a traceback.
+    is_watched: the fixture fails if the app has logged a traceback.
     """
 
     @pytest.fixture(scope="module")
     def app(request: pytest.FixtureRequest) -> Iterator[str]:
         folder = request.getfixturevalue(home)
-        copy_demonstration(folder)
         with serve_app(folder, **environment) as url:
             yield url
         assert not is_watched or "Traceback" not in (folder / "log.txt").read_text()
@@ -138,8 +136,10 @@ def copy_demonstration(home: Path) -> None:
 def serve_app(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]:
     """Runs the app in a process while the context is active, and yields its URL.
 
-    folder: its working directory. more: environment variables.
+    A new database begins with the demonstration's answers. folder: its working directory. more: environment variables.
     """
+    if more.keys().isdisjoint(("MEDFACT_DATABASE_URL", "MEDFACT_BUCKET")):
+        copy_demonstration(home)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -11,10 +11,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from loopback import LoopbackServer, WholeReplies
 from mock_service import MockService
 
 PHASES = ("upload", "uploaded", "begin", "begun", "state", "content")
@@ -31,7 +32,7 @@ class MockBatchService:
             self.held_phase,  # a phase that blocks until `release` is set
             self.polls_until_done,  # polls of a batch before it ends
             self.first_statuses,  # HTTP statuses of the first calls of each kind; 0 for success
-            self.hidden_listings,  # lists of batches that are requested before a new batch appears
+            self.hidden_listings,  # times that clients list the batches before a new batch appears
             self.final_status,  # of each batch
             self.batch_error,  # error of a batch as a whole
         ) = "", 2, (), 0, "completed", ""
@@ -42,7 +43,7 @@ class MockBatchService:
         self.answer_counts: Counter[str] = Counter()  # by custom id
         self.phase_counts: Counter[str] = Counter()
         self.requests: list[str] = []  # method and path of each
-        self._listings = 0
+        self._list_requests = 0
         self.release = threading.Event()
         self._calls: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -52,7 +53,7 @@ class MockBatchService:
     def __enter__(self) -> MockBatchService:
         service = self
 
-        class BatchHandler(BaseHTTPRequestHandler):
+        class BatchHandler(WholeReplies, BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
@@ -61,31 +62,27 @@ class MockBatchService:
             def do_POST(self) -> None:
                 service._serve(self, self.rfile.read(int(self.headers.get("content-length") or 0)))
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), BatchHandler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        self._server = LoopbackServer(BatchHandler)
+        self._server.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.release.set()
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.__exit__()
 
     @property
     def base_url(self) -> str:
         """Base URL for a client."""
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
+        return f"{self._server.url}/v1"
 
     def _reach(self, phase: str) -> None:
         self.phase_counts[phase] += 1
         if phase and self.held_phase == phase:
             self.release.wait(60)
 
-    def _wait_for_listings(self) -> None:
-        while self._listings < self.hidden_listings:
+    def _wait_for_list_requests(self) -> None:
+        """Waits until clients have listed the batches `hidden_listings` times."""
+        while self._list_requests < self.hidden_listings:
             time.sleep(0.01)
 
     # ------------------------------------------------------------------------------------ HTTP
@@ -105,9 +102,10 @@ class MockBatchService:
         head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n{retry}\r\n"
         try:
             handler.wfile.write(head.encode() + content)
+            handler.wfile.flush()
         except OSError:
             handler.close_connection = True
-        self._listings += kind == "GET /batches"
+        self._list_requests += kind == "GET /batches"
 
     def _answer(self, kind: str, path: str, query: dict[str, str], body: bytes, content_type: str) -> tuple[int, bytes]:
         name = path.split("/")[2] if path.count("/") >= 2 else ""
@@ -155,7 +153,7 @@ class MockBatchService:
 
     def _begin(self, requested: dict[str, Any]) -> tuple[int, bytes]:
         self._reach("begin")
-        self._wait_for_listings()
+        self._wait_for_list_requests()
         lines = [json.loads(line) for line in self.files[requested["input_file_id"]][1].splitlines()]
         output, errors = self._results(lines)
         with self._lock:

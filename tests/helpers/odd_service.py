@@ -6,8 +6,10 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from loopback import LoopbackServer, WholeReplies
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def bytes(self) -> bytes:
+    def content(self) -> bytes:
         """The body as it is sent."""
         if isinstance(self.body, bytes):
             return self.body
@@ -44,11 +46,6 @@ class Request:
 Replies = Callable[[Request], Reply]
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256  # with fewer, the socket refuses many simultaneous calls
-
-
 class ScriptedService:
     """Context manager that serves in threads. replies: request → reply, or one reply to all requests."""
 
@@ -56,29 +53,25 @@ class ScriptedService:
         self._replies: Replies = (lambda _: replies) if isinstance(replies, Reply) else replies
         self.requests: list[Request] = []
         self._turn = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), self._handler())
+        self._server = LoopbackServer(self._handler())
 
     @property
     def base_url(self) -> str:
         """Base URL for a client."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        return f"{self._server.url}/v1"
 
     def __enter__(self) -> ScriptedService:
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        self._server.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.__exit__()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         service = self
 
-        class ReplyHandler(BaseHTTPRequestHandler):
+        class ReplyHandler(WholeReplies, BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_: object) -> None:
-                """Logs nothing."""
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -90,9 +83,9 @@ class ScriptedService:
                 self.send_response(reply.status)
                 for name, value in {"Content-Type": "application/json", **reply.headers}.items():
                     self.send_header(name, value)
-                self.send_header("Content-Length", str(len(reply.bytes)))
+                self.send_header("Content-Length", str(len(reply.content)))
                 self.end_headers()
-                self.wfile.write(reply.bytes)
+                self.wfile.write(reply.content)
 
         return ReplyHandler
 

@@ -6,33 +6,27 @@ import base64
 import hashlib
 import json
 import secrets
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
+from certificates import UNREAD
+from loopback import LoopbackServer, WholeReplies
 from visitors import Visitor
 
 CLIENT, SECRET, TOKEN = "client-of-the-space", "secret-of-the-space-0123456789", "token-of-ada"
 
 
-class OpenIDProvider(ThreadingHTTPServer):
+class OpenIDProvider(LoopbackServer):
     """Grants a code for `person`, and exchanges it for a token."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), ProviderHandler)
+        super().__init__(ProviderHandler)
         self.person: dict[str, Any] = {"sub": "1234", "preferred_username": "ada", "email": "ada@example.org"}
         self.challenges: dict[str, tuple[str, str]] = {}  # code → its challenge and the address of the redirect
         self.has_foreign_token_endpoint = False
         self.token_fields: dict[str, Any] = {}  # further fields of the token response
-
-    @property
-    def url(self) -> str:
-        """Address of the provider."""
-        return f"http://127.0.0.1:{self.server_address[1]}"
 
     def authorize(self, location: str) -> str:
         """Asserts a valid request for authorization, and returns the address of the redirect with a code."""
@@ -44,13 +38,10 @@ class OpenIDProvider(ThreadingHTTPServer):
         return f"{query['redirect_uri']}?code={code}&state={query['state']}"
 
 
-class ProviderHandler(BaseHTTPRequestHandler):
+class ProviderHandler(WholeReplies, BaseHTTPRequestHandler):
     """Serves discovery, tokens and user data."""
 
     server: OpenIDProvider
-
-    def log_message(self, *_: object) -> None:
-        """Logs nothing."""
 
     def _send(self, content: object, status: int = 200) -> None:
         body = json.dumps(content).encode()
@@ -92,15 +83,16 @@ class BrowserSession:
     def get(self, address: str, **headers: str) -> httpx.Response:
         """GETs an address with the cookies, and stores those of the response."""
         cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        response = httpx.get(httpx.URL(self.url).join(address), headers={"cookie": cookie, **headers}, timeout=60)
+        sent = {"cookie": cookie, **headers}
+        response = httpx.get(httpx.URL(self.url).join(address), headers=sent, timeout=60, verify=UNREAD)
         for header in response.headers.get_list("set-cookie"):
             name, _, value = header.partition(";")[0].partition("=")
             self.cookies[name] = value.strip('"')
             self.attributes = set(header.lower().split("; ")[1:])
         return response
 
-    def visitor(self) -> Visitor:
-        """Returns a visitor with these cookies."""
+    def open_visitor(self) -> Visitor:
+        """Opens a page as a visitor with these cookies."""
         return Visitor(self.url, cookie="; ".join(f"{name}={value}" for name, value in self.cookies.items()))
 
     def sign_in(self, provider: OpenIDProvider, to: str = "runs") -> httpx.Response:
@@ -108,13 +100,3 @@ class BrowserSession:
         redirect = self.get(f"sign-in?to={to}")
         assert redirect.status_code == 303
         return self.get(provider.authorize(redirect.headers["location"]))
-
-
-@contextmanager
-def serve_provider() -> Iterator[OpenIDProvider]:
-    """Serves a provider in a thread while the context is active."""
-    server = OpenIDProvider()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()

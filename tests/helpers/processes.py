@@ -44,20 +44,20 @@ class CommandProcess:
 
     def __init__(self, folder: Path, *arguments: object, before: Callable[[], None] | None = None) -> None:
         folder.mkdir(exist_ok=True)
-        self._files = [folder / f"{len(list(folder.glob('*.out')))}.{name}" for name in ("out", "err")]
-        arguments_of_run = ([str(argument) for argument in arguments], self._files, os.environ.get("MEDFACT_HOME", ""), before)
-        self._process = CONTEXT.Process(target=_run_command, args=arguments_of_run)
+        self._outputs = [folder / f"{len(list(folder.glob('*.out')))}.{name}" for name in ("out", "err")]
+        call = ([str(argument) for argument in arguments], self._outputs, os.environ.get("MEDFACT_HOME", ""), before)
+        self._process = CONTEXT.Process(target=_run_command, args=call)
         self._process.start()
 
     @property
     def out(self) -> str:
         """Standard output so far."""
-        return self._files[0].read_text()
+        return self._outputs[0].read_text()
 
     @property
     def err(self) -> str:
         """Standard error so far."""
-        return self._files[1].read_text()
+        return self._outputs[1].read_text()
 
     @property
     def code(self) -> int | None:
@@ -84,13 +84,14 @@ class CommandProcess:
         return self.wait().code == -9
 
 
-def _run_command(arguments: list[str], files: list[Path], home: str, before: Callable[[], None] | None) -> None:
+def _run_command(arguments: list[str], outputs: list[Path], home: str, call_first: Callable[[], None] | None) -> None:
+    """Runs a command in this process and ends it with the exit code. outputs: files for standard output and error."""
     from medfact import cli
 
     os.environ["MEDFACT_HOME"] = home
-    sys.stdout, sys.stderr = (file.open("w", buffering=1) for file in files)
-    if before is not None:
-        before()
+    sys.stdout, sys.stderr = (file.open("w", buffering=1) for file in outputs)
+    if call_first is not None:
+        call_first()
     try:
         code = cli.main(arguments)
     finally:

@@ -69,10 +69,10 @@ class ScriptedModel:
             item = self.statement_by_prompt[str(prompt.content)]
             self.statements.append(item)
             self.prompts.append(prompt)
-            yield index, self.completion(item)
+            yield index, self.reply_to(item)
 
-    def completion(self, item: Asked) -> Completion:
-        """Returns the reply to a statement after a draw of demonstrations."""
+    def reply_to(self, item: Asked) -> Completion:
+        """Returns the reply to a statement of a run. `item.draw` is the number of its draw of demonstrations."""
         key = statement_key(item)
         sign = self.signs[key][item.draw if len(self.signs[key]) > 1 else 0]
         if sign == FAILED:

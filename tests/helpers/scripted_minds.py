@@ -14,11 +14,14 @@ from medfact.spec import RunSpec
 from medfact.statements import VARIANTS
 from medfact.store import Asked, Store
 
-MindAnswer = tuple[bool | None, float | None]
+RuleAnswer = tuple[bool | None, float | None]
 """An answer, None for an unreadable reply, and its P(True)."""
 
-Mind = Callable[[int, bool, str, np.random.Generator], MindAnswer]
-"""(number of the fact, True for a true fact, variant, randomness) → answer. True and false facts are numbered from 0 each."""
+AnswerRule = Callable[[int, bool, str, np.random.Generator], RuleAnswer]
+"""(number of the fact, True for a true fact, variant, randomness) → answer.
+
+The true facts are numbered from 0, and so are the false ones.
+"""
 
 
 def is_negated(variant: str) -> bool:
@@ -26,99 +29,99 @@ def is_negated(variant: str) -> bool:
     return VARIANTS[variant].negated
 
 
-def informed(number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
+def informed(number: int, positive: bool, variant: str, _: np.random.Generator) -> RuleAnswer:
     """Answers every statement right."""
     return positive != is_negated(variant), None
 
 
-def constant(word: bool, number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
+def constant(word: bool, number: int, positive: bool, variant: str, _: np.random.Generator) -> RuleAnswer:
     """Answers every statement with `word`."""
     return word, None
 
 
-def believes_all(truth: bool, number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
+def believes_all(truth: bool, number: int, positive: bool, variant: str, _: np.random.Generator) -> RuleAnswer:
     """Answers as if all facts were true, or all false."""
     return truth != is_negated(variant), None
 
 
-def blind(number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
+def blind(number: int, positive: bool, variant: str, _: np.random.Generator) -> RuleAnswer:
     """Answers as if no statement were negated."""
     return positive, None
 
 
-def contrary(number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
+def contrary(number: int, positive: bool, variant: str, _: np.random.Generator) -> RuleAnswer:
     """Answers every statement wrong."""
     return positive == is_negated(variant), None
 
 
-def misled_by(part: str, number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
+def misled_by(part: str, number: int, positive: bool, variant: str, _: np.random.Generator) -> RuleAnswer:
     """Answers right if the variant lacks a part, such as "inv", and wrong if it has it."""
     return (positive != is_negated(variant)) != (part in variant.split("+")), None
 
 
-def coin(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
+def coin(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> RuleAnswer:
     """Answers True or False at random."""
     return bool(randomness.random() < 0.5), None
 
 
-def unreadable(number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
+def unreadable(number: int, positive: bool, variant: str, _: np.random.Generator) -> RuleAnswer:
     """Gives no readable reply."""
     return None, None
 
 
-def on_first_facts(share: float, mind: Mind, other_mind: Mind = informed) -> Mind:
-    """Returns a mind that follows `mind` on the first share of every ten facts of a kind, `other_mind` on the others."""
+def on_first_facts(share: float, rule: AnswerRule, other_rule: AnswerRule = informed) -> AnswerRule:
+    """Returns a rule that follows `rule` on the first share of every ten facts of a kind, `other_rule` on the others."""
 
-    def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
-        return (mind if number % 10 < 10 * share else other_mind)(number, positive, variant, randomness)
+    def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> RuleAnswer:
+        return (rule if number % 10 < 10 * share else other_rule)(number, positive, variant, randomness)
 
     return combined
 
 
-def _by_truth(on_true: Mind, on_false: Mind) -> Mind:
-    def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
+def _by_truth(on_true: AnswerRule, on_false: AnswerRule) -> AnswerRule:
+    def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> RuleAnswer:
         return (on_true if positive else on_false)(number, positive, variant, randomness)
 
     return combined
 
 
-def on_false_facts(share: float, mind: Mind, other_mind: Mind = informed) -> Mind:
-    """Returns a mind that follows `mind` on a share of the false facts, and `other_mind` on all other facts."""
-    return _by_truth(other_mind, on_first_facts(share, mind, other_mind))
+def on_false_facts(share: float, rule: AnswerRule, other_rule: AnswerRule = informed) -> AnswerRule:
+    """Returns a rule that follows `rule` on a share of the false facts, and `other_rule` on all other facts."""
+    return _by_truth(other_rule, on_first_facts(share, rule, other_rule))
 
 
-def on_true_facts(share: float, mind: Mind) -> Mind:
-    """Returns a mind that follows `mind` on a share of the true facts, and is informed of all other facts."""
-    return _by_truth(on_first_facts(share, mind), informed)
+def on_true_facts(share: float, rule: AnswerRule) -> AnswerRule:
+    """Returns a rule that follows `rule` on a share of the true facts, and is informed of all other facts."""
+    return _by_truth(on_first_facts(share, rule), informed)
 
 
-def sometimes_unreadable(share: float, mind: Mind) -> Mind:
-    """Returns a mind of which a share of the replies is unreadable, each at random."""
+def sometimes_unreadable(share: float, rule: AnswerRule) -> AnswerRule:
+    """Returns a rule whose replies are unreadable with this probability."""
 
-    def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
-        return (None, None) if randomness.random() < share else mind(number, positive, variant, randomness)
+    def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> RuleAnswer:
+        return (None, None) if randomness.random() < share else rule(number, positive, variant, randomness)
 
     return combined
 
 
-def confident(right: float, stated: float, number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
+def confident(right: float, stated: float, number: int, positive: bool, variant: str, _: np.random.Generator) -> RuleAnswer:
     """Answers consistently: right on a share `right` of every 20 facts, wrong on the others; `stated` is P(its answer)."""
     is_right = number % 20 < round(20 * right)
     answer = (positive if is_right else not positive) != is_negated(variant)
     return answer, stated if answer else 1 - stated
 
 
-def noisy(noise: float, mind: Mind) -> Mind:
-    """Returns a mind of which a share of the answers is inverted, each at random."""
+def noisy(noise: float, rule: AnswerRule) -> AnswerRule:
+    """Returns a rule whose answers are inverted with this probability."""
 
-    def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
-        answer, p = mind(number, positive, variant, randomness)
+    def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> RuleAnswer:
+        answer, p = rule(number, positive, variant, randomness)
         return answer != bool(randomness.random() < noise), p
 
     return combined
 
 
-MINDS: Mapping[str, Mind] = {
+MINDS: Mapping[str, AnswerRule] = {
     "flips a coin": coin,
     "always true": partial(constant, True),
     "always false": partial(constant, False),
@@ -158,7 +161,7 @@ MINDS: Mapping[str, Mind] = {
 
 
 def run_mind(store: Store, name: str, **settings: object) -> str:
-    """Executes a run with a mind of MINDS on 60 pairs, and returns its id. settings: other fields of the spec."""
+    """Executes a run with a rule of MINDS on 60 pairs, and returns its id. settings: other fields of the spec."""
     run = start(RunSpec(**{"model": name.replace(" ", "-"), "limit": 60, "shots": 0, **settings}), store)  # type: ignore[arg-type]
     items = store.answers.asked(run)
     randomness = np.random.default_rng(7)
@@ -170,7 +173,7 @@ def run_mind(store: Store, name: str, **settings: object) -> str:
         )
     }
 
-    def answer_of(item: Asked) -> MindAnswer:
+    def answer_of(item: Asked) -> RuleAnswer:
         fact = item.statement.fact
         return MINDS[name](numbers[fact.fact_id], fact.positive, item.statement.variant, randomness)
 

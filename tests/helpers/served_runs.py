@@ -21,9 +21,9 @@ class ServedModel(ScriptedModel):
 
     served: Served = field(default_factory=Served)
 
-    def completion(self, item: Asked) -> Completion:
+    def reply_to(self, item: Asked) -> Completion:
         """Returns the reply to a statement, with the metadata of the service."""
-        return replace(super().completion(item), served=self.served)
+        return replace(super().reply_to(item), served=self.served)
 
 
 def run_fact_ids(store: Store, run: str) -> list[str]:

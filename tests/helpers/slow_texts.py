@@ -139,25 +139,25 @@ def _sequences(items: Any) -> Iterator[Any]:
 
 
 def make_texts(pattern: re.Pattern[Any], pairs: int) -> list[RepeatedText]:
-    """Returns texts for a pattern that repeat each part of it, with and without the text before it, and its words.
+    """Returns texts for a pattern that repeat each of its parts, with and without the text before it.
 
-    They also repeat TOKENS. pairs: number of pairs of words and tokens, which they repeat too.
+    They also repeat TOKENS. pairs: number of pairs of parts and tokens, which they repeat too.
     """
     source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
     parsed = _parser.parse(source, pattern.flags | (0 if isinstance(pattern.pattern, str) else re.UNICODE))
     bases: dict[tuple[str, str], None] = {}
-    words: dict[str, None] = {}
+    parts: dict[str, None] = {}
     for before, body in _repeats(list(parsed)):
         for text in _examples(list(body)):
-            words[text] = None
+            parts[text] = None
             bases |= dict.fromkeys(((before, text), ("", before + text), ("", before), (before, text + " ")))
     for sequence in _sequences(list(parsed)):
         for end in range(1, min(len(sequence), 12) + 1):
             for begin in {0, end - 1, max(0, end - 2)}:
                 for text in _examples(list(sequence)[begin:end], 2):
-                    words[text] = None
+                    parts[text] = None
                     bases |= dict.fromkeys((("", text), ("", text + " ")))
-    short = [*dict.fromkeys(word for word in words if word and len(word) <= 12)]
+    short = [*dict.fromkeys(part for part in parts if part and len(part) <= 12)]
     for token in (*TOKENS, *short):
         bases["", token] = None
     mixed = list(product(short[:24] + list(TOKENS), repeat=2))

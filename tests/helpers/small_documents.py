@@ -19,8 +19,8 @@ def stated_remedies(number: int) -> tuple[str, str]:
     return REMEDIES[number % 25], REMEDIES[(number + 1) % 25]
 
 
-def negated_remedy(number: int) -> str:
-    """Returns the remedy of which the documents state that it does not treat a disease."""
+def ineffective_remedy(number: int) -> str:
+    """Returns the remedy that, by the documents, does not treat a disease."""
     return REMEDIES[(number + 2) % 25]
 
 
@@ -31,7 +31,7 @@ def write_documents(folder: Path) -> Path:
         first, second = stated_remedies(number)
         text = (
             f"People with {disease_name(number)} are treated with {first}. Doctors also give {second} by mouth. "
-            f"It is not treated with {negated_remedy(number)}."
+            f"It is not treated with {ineffective_remedy(number)}."
         )
         rows.append(f'Ward notes,note {number},{disease_name(number)},treatment,"{text}"')
     file = folder / "documents.csv"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
 import pytest
+from loopback import LoopbackServer, WholeReplies
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -46,14 +46,11 @@ def _etag(file: Path) -> str:
     return hashlib.sha1(file.read_bytes(), usedforsecurity=False).hexdigest()
 
 
-class _HubHandler(BaseHTTPRequestHandler):
+class _HubHandler(WholeReplies, BaseHTTPRequestHandler):
     """Serves the hub's API and its files."""
 
     protocol_version = "HTTP/1.1"
     hub: MockHub
-
-    def log_message(self, *_: object) -> None:
-        pass
 
     def _send(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
@@ -103,10 +100,7 @@ class _HubHandler(BaseHTTPRequestHandler):
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MockHub]:
     """A hub that the libraries use, with an empty cache."""
     hub = MockHub()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_HubHandler,), {"hub": hub}))
-    hub.address = f"http://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    hub.install(tmp_path / "cache", monkeypatch)
-    yield hub
-    server.shutdown()
-    server.server_close()
+    with LoopbackServer(type("Handler", (_HubHandler,), {"hub": hub})) as server:
+        hub.address = server.url
+        hub.install(tmp_path / "cache", monkeypatch)
+        yield hub

@@ -158,7 +158,7 @@ def expected_result(folder: Path, lesson: Lesson) -> ExpectedResult:
     """Asserts that a model's greedy reply is that of the lesson; returns it with P(True) at the beginning of its word.
 
     In English, if both answers of a demonstration are one token, the probability of a side is the sum over the tokens that are
-    one of its words; otherwise it is the probability of all tokens of the demonstration's word. In another language it is the
+    one of its words. If not, it is the probability of all tokens of the demonstration's word. In another language it is the
     sum over the tokens that are one of its words, plus the demonstration's word, unless the sum includes its first token.
 
     If a token joins only one of the words with the space before it, P(True) is measured at the space.

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from certificates import UNREAD
 from hosts import AS_HOST
 from waiting import wait_until
 
@@ -21,10 +22,10 @@ def collect_model_rows(setup: dict[str, Any]) -> dict[str, Any]:
     The first three make the row of a service, `other` the row of a model on this machine.
     """
     service = {name: setup[name] for name in ("address", "budget") if name in setup} | {"id": "service"}
-    kept = {name: value for name, value in setup.items() if name not in {"service", "address", "budget", "other"}}
+    others = {name: value for name, value in setup.items() if name not in {"service", "address", "budget", "other"}}
     machine = {"id": "machine", "where": "machine", "model": setup.get("other")}
     rows = [row for row in (machine, {**service, "model": setup.get("service")}) if row["model"]]
-    return {**kept, "rows": rows} if rows else kept
+    return {**others, "rows": rows} if rows else others
 
 
 def required_consents(setup: dict[str, Any]) -> list[str]:
@@ -40,7 +41,8 @@ class Visitor:
     """
 
     def __init__(self, address: str, as_host: bool = True, **headers: str) -> None:
-        self.http = httpx.Client(base_url=address, timeout=120, headers={**(AS_HOST if as_host else {}), **headers})
+        headers = {**(AS_HOST if as_host else {}), **headers}
+        self.http = httpx.Client(base_url=address, timeout=120, headers=headers, verify=UNREAD)
         self.page = self.http.get("/")
 
     def __enter__(self) -> Visitor:

@@ -27,7 +27,7 @@ def rephrase(prompt: str) -> str:
 
 
 def negate(text: str) -> str:
-    """Returns a statement with a "not", or without the one that it has."""
+    """Returns a statement with a "not", or without its "not"."""
     return text.replace(" not", "", 1) if " not" in text else re.sub(r" (is|are|include|affects?) ", r" \1 not ", text, count=1)
 
 

@@ -4,11 +4,10 @@ from: a table, a corpus, and a PubMed of this machine.
 
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import pairwise
 from math import log10, sqrt
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loopback import LoopbackServer, WholeReplies
 from scipy import stats
 from scripted import FAILED, RIGHT, UNREADABLE, WRONG, ScriptedModel, answer_run, statement_key
 from small_facts import write_csv
@@ -403,7 +403,7 @@ class Mirror:
 
 @pytest.fixture
 def mirror(monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(WholeReplies, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             body = made.answer(self.path)
             self.send_response(200)
@@ -411,18 +411,10 @@ def mirror(monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made = Mirror(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    monkeypatch.setenv("MEDFACT_PUBMED_URL", made.url)
-    yield made
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with LoopbackServer(Handler) as server:
+        made = Mirror(server.url)
+        monkeypatch.setenv("MEDFACT_PUBMED_URL", made.url)
+        yield made
 
 
 @pytest.fixture(autouse=True)

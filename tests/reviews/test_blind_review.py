@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from math import sqrt
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from browser import app_fixture, module_folder_fixture
 from visitors import Visitor, visitor_fixture
-from waiting import HANG_SECONDS
+from waiting import wait_until
 
 from medfact.datasets import load_bundled
 from medfact.facts import Fact
@@ -212,10 +211,13 @@ def test_a_blind_page_holds_nothing_of_the_label(ada: Visitor) -> None:
 
 def play_first_packet(person: Visitor) -> None:
     """Answers "true" throughout, once the demonstration, whose facts the game shows, is asked."""
-    until = time.monotonic() + HANG_SECONDS
-    while not (ids := re.findall(r'data-key="true-([0-9a-f]+)"', person.fetch_page("game", game=1)["fragments"]["game"])):
-        assert time.monotonic() < until, "the demonstration is asked"
-        time.sleep(0.5)
+    ids: list[str] = []
+
+    def has_packet() -> bool:
+        ids[:] = re.findall(r'data-key="true-([0-9a-f]+)"', person.fetch_page("game", game=1)["fragments"]["game"])
+        return bool(ids)
+
+    wait_until(has_packet)
     person.press_button("game_done", 1, "game", game=1, fields=dict.fromkeys(ids, "true"))
 
 

@@ -66,7 +66,7 @@ def test_it_waits_for_a_place(asked: Callable[[Services, str], int], status: int
             assert places._semaphore.acquire(f"{n}", SOON)
             taken.callback(places._semaphore.release, f"{n}", 0.0)
         thread.start()
-        thread.join(1.0)
+        wait_until(lambda: bool(places._semaphore._waiters))
         assert thread.is_alive()
         assert not answers
     thread.join(SOON)

@@ -13,7 +13,7 @@ from browser import copy_demonstration, module_folder_fixture, serve_app
 from cachetools import TTLCache
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from openid_provider import CLIENT, SECRET, BrowserSession, OpenIDProvider, serve_provider
+from openid_provider import CLIENT, SECRET, BrowserSession, OpenIDProvider
 from strangers import wait_for_run_end
 from visitors import Visitor
 
@@ -24,7 +24,7 @@ from medfact.web.sign_in import PERSON, opened, sealed
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[OpenIDProvider]:
-    with serve_provider() as server:
+    with OpenIDProvider() as server:
         yield server
 
 
@@ -42,12 +42,12 @@ def public(home: Path, provider: OpenIDProvider) -> Iterator[str]:
 
 def test_one_signs_in_and_finds_ones_runs_in_another_browser(public: str, provider: OpenIDProvider, home: Path) -> None:
     here, there = BrowserSession(public), BrowserSession(public)
-    with here.visitor() as before:
+    with here.open_visitor() as before:
         (earlier,) = before.evaluate("baseline:random")
         assert "Sign in with Hugging Face" in before.fetch_page()["fragments"]["notice"]
     back = here.sign_in(provider)
     assert (back.status_code, back.headers["location"]) == (303, "../runs")
-    with here.visitor() as signed_in:
+    with here.open_visitor() as signed_in:
         (run,) = signed_in.evaluate("baseline:random")
         wait_for_run_end(home, run)
         shown = signed_in.fetch_page("runs")["fragments"]
@@ -55,12 +55,12 @@ def test_one_signs_in_and_finds_ones_runs_in_another_browser(public: str, provid
         assert earlier in shown["runs"], "what this browser did before is still there"
         assert "Signed in as <bdi>ada</bdi>" in shown["notice"]
     there.sign_in(provider)
-    with there.visitor() as elsewhere:
+    with there.open_visitor() as elsewhere:
         shown = elsewhere.fetch_page("runs")["fragments"]["runs"]
         assert run in shown
         assert earlier not in shown
     assert there.get("sign-out").headers["location"] == "./"
-    with there.visitor() as nobody:
+    with there.open_visitor() as nobody:
         assert run not in nobody.fetch_page("runs")["fragments"].get("runs", "")
 
 
@@ -120,7 +120,7 @@ def test_no_cookie_of_ones_own_making_signs_anybody_in(public: str, monkeypatch:
     for value in (forged, forged.partition(".")[0] + ".", "", ".", "é.x", forged.replace("e", "f")):
         person = BrowserSession(public)
         person.cookies[PERSON] = value.encode("ascii", "ignore").decode()
-        with person.visitor() as visitor:
+        with person.open_visitor() as visitor:
             assert "Sign in with Hugging Face" in visitor.fetch_page()["fragments"]["notice"]
 
 

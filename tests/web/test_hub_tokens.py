@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from browser import module_folder_fixture, serve_app
 from mock_service import Behaviour, MockService
-from openid_provider import CLIENT, SECRET, TOKEN, BrowserSession, OpenIDProvider, serve_provider
+from openid_provider import CLIENT, SECRET, TOKEN, BrowserSession, OpenIDProvider
 from strangers import open_store, wait_for_run_end
 from waiting import wait_until
 
@@ -30,7 +30,7 @@ GRANTED = {"expires_in": 28_800, "scope": SCOPES, "token_type": "bearer"}
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[OpenIDProvider]:
-    with serve_provider() as server:
+    with OpenIDProvider() as server:
         server.token_fields = dict(GRANTED)
         yield server
 
@@ -64,11 +64,11 @@ def test_a_model_of_the_router_is_chosen_from_its_list_and_asked_without_a_key(
     page: str, provider: OpenIDProvider, router: MockService, home: Path
 ) -> None:
     person = BrowserSession(page)
-    with person.visitor() as before:
+    with person.open_visitor() as before:
         assert "add-router" not in before.fetch_page()["fragments"]["models"]
         assert "to call models with your own credits" in before.fetch_page()["fragments"]["notice"]
     person.sign_in(provider)
-    with person.visitor() as visitor:
+    with person.open_visitor() as visitor:
         shown = visitor.fetch_page()["fragments"]
         assert "called with your own credits" in shown["notice"]
         assert "add-router" in shown["models"]
@@ -89,7 +89,7 @@ def test_a_model_of_the_router_is_chosen_from_its_list_and_asked_without_a_key(
 def test_the_token_goes_to_no_other_host_port_or_scheme(page: str, provider: OpenIDProvider, router: MockService) -> None:
     person = BrowserSession(page)
     person.sign_in(provider)
-    with MockService(Behaviour(listed_models=MODELS)) as elsewhere, person.visitor() as visitor:
+    with MockService(Behaviour(listed_models=MODELS)) as elsewhere, person.open_visitor() as visitor:
         port = router.base_url.rpartition(":")[2]
         for address in (elsewhere.base_url, f"http://localhost:{port}", f"https://127.0.0.1:{port}", f"http://[::1]:{port}"):
             setup = chosen(router, address=address, model="m")
@@ -101,7 +101,7 @@ def test_the_token_goes_to_no_other_host_port_or_scheme(page: str, provider: Ope
 
 def test_no_other_visitor_spends_them(page: str, provider: OpenIDProvider, router: MockService) -> None:
     BrowserSession(page).sign_in(provider)
-    with BrowserSession(page).visitor() as stranger:
+    with BrowserSession(page).open_visitor() as stranger:
         assert "add-router" not in stranger.fetch_page()["fragments"]["models"]
         before = len(router.calls)
         said = stranger.press_button("test_row", "router", setup=chosen(router))["fragments"]["models-said"]
@@ -118,7 +118,7 @@ def test_at_sign_out_it_is_forgotten_and_what_goes_on_with_it_stops(
     person.sign_in(provider)
     router.behaviour.latency = 0.5
     try:
-        with person.visitor() as visitor:
+        with person.open_visitor() as visitor:
             run = visitor.press_button("evaluate", setup={**chosen(router), "pairs": 200})["show"]["run"]
             wait_until(lambda: open_store(home).pulse(run) and open_store(home).run(run).state == "running")
             person.get("sign-out")
@@ -126,7 +126,7 @@ def test_at_sign_out_it_is_forgotten_and_what_goes_on_with_it_stops(
     finally:
         router.behaviour.latency = 0.02
     person.sign_in(provider)
-    with person.visitor() as visitor:
+    with person.open_visitor() as visitor:
         provider.token_fields = {"scope": "openid profile"}
         BrowserSession(page).sign_in(provider)  # the same person, now without leave to call models
         provider.token_fields = dict(GRANTED)
@@ -134,7 +134,7 @@ def test_at_sign_out_it_is_forgotten_and_what_goes_on_with_it_stops(
         said = visitor.press_button("test_row", "router", setup=chosen(router))["fragments"]["models-said"]
         assert "key" in said, "what was tested with the token is not known to pass without it"
     person.sign_in(provider)
-    with person.visitor() as visitor:
+    with person.open_visitor() as visitor:
         before = open_store(home).run(run).finished_at
         visitor.press_button("resume", run=run)
         wait_until(lambda: open_store(home).run(run).state == "running")
@@ -147,7 +147,7 @@ def test_nobody_brings_a_token_without_the_state_that_was_given(page: str, provi
     provider.person = {"sub": "mallory", "preferred_username": "mallory"}
     address = provider.authorize(mine.get("sign-in").headers["location"])
     assert victim.get(address).status_code == 400
-    with victim.visitor() as visitor:
+    with victim.open_visitor() as visitor:
         assert "add-router" not in visitor.fetch_page()["fragments"]["models"]
 
 
