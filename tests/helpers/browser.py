@@ -126,20 +126,14 @@ def demonstration_database() -> Path:
     return folder / "medfact.db"
 
 
-def copy_demonstration(home: Path) -> None:
-    """Gives an app that has no database yet one in which the demonstration is answered."""
-    if not (home / "medfact.db").exists():
-        shutil.copy(demonstration_database(), home / "medfact.db")
-
-
 @contextmanager
 def serve_app(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]:
     """Runs the app in a process while the context is active, and yields its URL.
 
     A new database begins with the demonstration's answers. folder: its working directory. more: environment variables.
     """
-    if more.keys().isdisjoint(("MEDFACT_DATABASE_URL", "MEDFACT_BUCKET")):
-        copy_demonstration(home)
+    if not (home / "medfact.db").exists() and more.keys().isdisjoint(("MEDFACT_DATABASE_URL", "MEDFACT_BUCKET")):
+        shutil.copy(demonstration_database(), home / "medfact.db")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

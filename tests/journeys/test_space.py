@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 from app_builders import SPACE, space_visitor_fixture
-from browser import copy_demonstration, disable_rate_limits, module_folder_fixture, serve_app
+from browser import disable_rate_limits, module_folder_fixture, serve_app
 from installed import ROOT
 from mock_service import MockService
 from strangers import TABLE, import_visitor_run, open_store, wait_for_run_end
@@ -40,7 +40,6 @@ def space(home: Path) -> Iterator[str]:
     """The app as a Space starts it; its requests are not counted, or the tests would wait for each other."""
     (home / "secret.csv").write_text(f"head,relation,tail\n{MARK},symptoms,x\n")
     uncounted = disable_rate_limits(home)["MEDFACT_LIMITS"]
-    copy_demonstration(home)
     with serve_app(home, **dict.fromkeys(NAMES, KEY), **SPACE, MEDFACT_LIMITS=uncounted, MEDFACT_IMPORTS="1") as url:
         yield url
     assert not re.search(f"Traceback|{KEY}", (home / "log.txt").read_text())

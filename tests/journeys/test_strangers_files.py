@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from browser import copy_demonstration, disable_rate_limits, serve_app
+from browser import disable_rate_limits, serve_app
 from programs import ApiClient
 from recorded import complete_run
 from run_files import alter_run_file, export_run_file
@@ -32,7 +32,6 @@ MEGABYTE = 1_000_000
 
 def server(home: Path, *, visitor: dict[str, float] | None = None, in_all: dict[str, float] | None = None, **more: str) -> Any:
     """A public server behind a proxy, where requests are not counted, with these limits in place of the usual ones."""
-    copy_demonstration(home)
     return serve_app(home, MEDFACT_PROXY="1", **disable_rate_limits(home, visitor=visitor or {}, in_all=in_all or {}), **more)
 
 
@@ -101,7 +100,6 @@ def test_the_host_of_a_public_server_may_open_it(tmp_path: Path, a_file: bytes) 
 
 
 def test_a_laptop_and_a_group_take_runs_from_files(tmp_path: Path, a_file: bytes) -> None:
-    copy_demonstration(tmp_path)
     with serve_app(tmp_path, MEDFACT_HOSTS="clinic.example") as url:
         for host in (urlsplit(url).netloc, "clinic.example"):
             with Visitor(url, host=host) as visitor:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import copy_demonstration, serve_app
+from browser import serve_app
 from installed import ROOT
 from mock_service import Behaviour, MockService
 from recorded import complete_run
@@ -212,7 +212,6 @@ def space_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def opened(home: Path, folder: Path, **more: str) -> Iterator[str]:
-    copy_demonstration(home)
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
         with serve_app(home, folder, **dict.fromkeys(KEYS, HOST_KEY), **more) as url:

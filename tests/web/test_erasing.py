@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import copy_demonstration, disable_rate_limits, module_folder_fixture, serve_app
+from browser import disable_rate_limits, module_folder_fixture, serve_app
 from strangers import open_store, wait_for_run_end
 from visitors import Visitor, visitor_fixture
 
@@ -32,7 +32,6 @@ home = module_folder_fixture()
 @pytest.fixture(scope="module")
 def public_url(home: Path) -> Iterator[str]:
     """A public server that counts no requests and keeps little of what is said."""
-    copy_demonstration(home)
     with serve_app(home, **disable_rate_limits(home, visitor={"said_megabytes": 0.1})) as address:
         (run,) = (one.run for one in open_store(home).runs("demonstration"))
         wait_for_run_end(home, run)
@@ -130,7 +129,6 @@ def test_nobody_without_a_cookie_erases_anything(public_url: str, home: Path) ->
 
 def test_figures_do_not_count_what_is_erased(tmp_path: Path) -> None:
     """Not even where the last verdict has the number of an erased one."""
-    copy_demonstration(tmp_path)
     with serve_app(tmp_path) as url, Visitor(url) as visitor:
         store = open_store(tmp_path)
         (run,) = (one.run for one in store.runs("demonstration"))

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 import pytest
-from browser import copy_demonstration, module_folder_fixture, serve_app
+from browser import module_folder_fixture, serve_app
 from cachetools import TTLCache
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -34,7 +34,6 @@ home = module_folder_fixture()
 @pytest.fixture(scope="module")
 def public(home: Path, provider: OpenIDProvider) -> Iterator[str]:
     oauth = {"OAUTH_CLIENT_ID": CLIENT, "OAUTH_CLIENT_SECRET": SECRET, "OPENID_PROVIDER_URL": provider.url}
-    copy_demonstration(home)
     with serve_app(home, MEDFACT_PUBLIC="1", **oauth) as url:
         yield url
     assert SECRET not in (home / "log.txt").read_text()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import copy_demonstration, serve_app
+from browser import serve_app
 from visitors import Visitor, visitor_fixture
 from waiting import wait_until
 
@@ -45,7 +45,6 @@ def test_what_is_chosen_is_there_when_the_page_is_opened_again(visitor: Visitor,
 
 def test_it_survives_a_restart_but_for_consent_and_keys(tmp_path: Path) -> None:
     """The own file too. The key is asked for again, and the row says so."""
-    copy_demonstration(tmp_path)
     with serve_app(tmp_path) as address, Visitor(address) as visitor:
         visitor.fetch_page(setup=CHOSEN)
         path = visitor.upload("own12.csv", OWN)
