@@ -1,4 +1,4 @@
-"""Models whose answers follow a rule, for verdicts that are worked out by hand."""
+"""Minds: rules by which a scripted model answers, for verdicts that are worked out by hand."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from medfact.statements import VARIANTS
 from medfact.store import Asked, Store
 
 MindAnswer = tuple[bool | None, float | None]
-"""An answer, None for an unreadable reply, and its P(True)."""
+"""(answer, P(True)). The answer is None for an unreadable reply; P(True) is None if the model gives none."""
 
 Mind = Callable[[int, bool, str, np.random.Generator], MindAnswer]
-"""(number of the fact, True for a true fact, variant, randomness) → answer. True and false facts are numbered from 0 each."""
+"""(number, positive, variant, randomness) → the answer to a statement.
+
+number: of the fact; true and false facts are numbered from 0 each. positive: True for a true fact. variant: such as "inv+neg".
+"""
 
 
 def is_negated(variant: str) -> bool:
@@ -27,47 +30,50 @@ def is_negated(variant: str) -> bool:
 
 
 def informed(number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
-    """Answers every statement right."""
+    """Mind that answers every statement right."""
     return positive != is_negated(variant), None
 
 
 def constant(word: bool, number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
-    """Answers every statement with `word`."""
+    """Mind that gives every statement the same answer, `word`: True or False."""
     return word, None
 
 
 def believes_all(truth: bool, number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
-    """Answers as if all facts were true, or all false."""
+    """Mind that answers as if all facts were true, or all false. truth: True or False."""
     return truth != is_negated(variant), None
 
 
 def blind(number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
-    """Answers as if no statement were negated."""
+    """Mind that answers as if no statement were negated."""
     return positive, None
 
 
 def contrary(number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
-    """Answers every statement wrong."""
+    """Mind that answers every statement wrong."""
     return positive == is_negated(variant), None
 
 
 def misled_by(part: str, number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
-    """Answers right if the variant lacks a part, such as "inv", and wrong if it has it."""
+    """Mind that answers wrong if the variant has a part, such as "inv" in "inv+neg", and otherwise right."""
     return (positive != is_negated(variant)) != (part in variant.split("+")), None
 
 
 def coin(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
-    """Answers True or False at random."""
+    """Mind that answers True or False at random, with probability ½."""
     return bool(randomness.random() < 0.5), None
 
 
 def unreadable(number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
-    """Gives no readable reply."""
+    """Mind that gives no readable reply."""
     return None, None
 
 
 def on_first_facts(share: float, mind: Mind, other_mind: Mind = informed) -> Mind:
-    """Returns a mind that follows `mind` on the first share of every ten facts of a kind, `other_mind` on the others."""
+    """Returns a mind that follows `mind` on the first facts of every ten, as many as the share says; else `other_mind`.
+
+    share: from 0 to 1, in tenths. True and false facts are counted separately.
+    """
 
     def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
         return (mind if number % 10 < 10 * share else other_mind)(number, positive, variant, randomness)
@@ -76,6 +82,8 @@ def on_first_facts(share: float, mind: Mind, other_mind: Mind = informed) -> Min
 
 
 def _by_truth(on_true: Mind, on_false: Mind) -> Mind:
+    """Returns a mind that follows one mind on true facts, and another on false facts."""
+
     def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
         return (on_true if positive else on_false)(number, positive, variant, randomness)
 
@@ -88,12 +96,12 @@ def on_false_facts(share: float, mind: Mind, other_mind: Mind = informed) -> Min
 
 
 def on_true_facts(share: float, mind: Mind) -> Mind:
-    """Returns a mind that follows `mind` on a share of the true facts, and is informed of all other facts."""
+    """Returns a mind that follows `mind` on a share of the true facts, and answers right on all other facts."""
     return _by_truth(on_first_facts(share, mind), informed)
 
 
 def sometimes_unreadable(share: float, mind: Mind) -> Mind:
-    """Returns a mind of which a share of the replies is unreadable, each at random."""
+    """Returns a mind whose replies are unreadable with a probability, the share, and otherwise those of `mind`."""
 
     def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
         return (None, None) if randomness.random() < share else mind(number, positive, variant, randomness)
@@ -101,15 +109,20 @@ def sometimes_unreadable(share: float, mind: Mind) -> Mind:
     return combined
 
 
-def confident(right: float, stated: float, number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
-    """Answers consistently: right on a share `right` of every 20 facts, wrong on the others; `stated` is P(its answer)."""
-    is_right = number % 20 < round(20 * right)
+def confident(
+    accuracy: float, p_answer: float, number: int, positive: bool, variant: str, _: np.random.Generator
+) -> MindAnswer:
+    """Mind that takes the first facts of every 20 as they are, and the others for the opposite, in all their statements.
+
+    accuracy: share of facts that it takes as they are. p_answer: probability that it gives each of its answers.
+    """
+    is_right = number % 20 < round(20 * accuracy)
     answer = (positive if is_right else not positive) != is_negated(variant)
-    return answer, stated if answer else 1 - stated
+    return answer, p_answer if answer else 1 - p_answer
 
 
 def noisy(noise: float, mind: Mind) -> Mind:
-    """Returns a mind of which a share of the answers is inverted, each at random."""
+    """Returns a mind that gives the opposite answer of `mind` with a probability, the noise. P(True) stays as it is."""
 
     def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
         answer, p = mind(number, positive, variant, randomness)
@@ -118,7 +131,7 @@ def noisy(noise: float, mind: Mind) -> Mind:
     return combined
 
 
-MINDS: Mapping[str, Mind] = {
+MINDS: Mapping[str, Mind] = {  # by name
     "flips a coin": coin,
     "always true": partial(constant, True),
     "always false": partial(constant, False),
@@ -158,7 +171,7 @@ MINDS: Mapping[str, Mind] = {
 
 
 def run_mind(store: Store, name: str, **settings: object) -> str:
-    """Executes a run with a mind of MINDS on 60 pairs, and returns its id. settings: other fields of the spec."""
+    """Executes a run with a mind on 60 pairs of facts, and returns its id. name: key of MINDS. settings: fields of the spec."""
     run = start(RunSpec(**{"model": name.replace(" ", "-"), "limit": 60, "shots": 0, **settings}), store)  # type: ignore[arg-type]
     items = store.answers.asked(run)
     randomness = np.random.default_rng(7)
