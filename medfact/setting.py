@@ -37,8 +37,8 @@ class Bounds(NamedTuple):
         return value is None or self.minimum <= value <= self.maximum
 
     def check(self, value: float | None) -> None:
-        """Raises Mistake if a number is out of range."""
-        if not self.contains(value):
+        """Raises Mistake if a number is out of range; None is valid."""
+        if value is not None and not self.contains(value):
             raise Mistake(
                 f"The {self.noun} is {describe_number(value).replace(',', '')}.",
                 f"Give {describe_number(self.minimum)} or more, up to {describe_number(self.maximum)}.",
@@ -151,8 +151,8 @@ def _are_texts(values: Iterable[Any], pairs: bool) -> bool:
     return all(isinstance(text, str) for text in values)
 
 
-def describe_number(value: float | None) -> str:
-    """Formats a number for a message; an integer of very many digits is not shown."""
+def describe_number(value: float) -> str:
+    """Formats a number for a message; of an integer of over 128 bits, it says only "a number of very many digits"."""
     if isinstance(value, int):
         return f"{value:,}" if value.bit_length() <= _MAX_BITS else "a number of very many digits"
     return f"{value:g}"

@@ -481,7 +481,10 @@ def check_needs(spec: RunSpec) -> None:
 
 
 def reproducing_settings(spec: RunSpec) -> Iterator[tuple[str, Any, Setting]]:
-    """Yields name, value and metadata of the options that reproduce a run; no addresses of services, which need a key."""
+    """Yields name, value and metadata of each changed setting that a command needs to repeat the answers of a run.
+
+    It leaves out settings without an effect in this run, and the addresses of services, which need a key.
+    """
     for name, value, option in changed_settings(spec):
         is_used = option.needs is None or option.needs.everywhere or option.needs.is_met(spec)
         is_used = is_used and (name != "encoder" or spec.retrieval == DENSE)
@@ -495,7 +498,10 @@ def shot_count(spec: RunSpec) -> int:
 
 
 def describe_options(spec: RunSpec, shots: int) -> dict[str, str]:
-    """Name of a setting → its description, for changed settings that affect the meaning of scores. shots: number in the run."""
+    """Name of a setting → its description for people, for settings without which scores of this run may be misread.
+
+    Settings at their default are left out. shots: number of demonstrations in the run.
+    """
     descriptions = {
         "language": f"In {language_names().get(spec.asked_in, spec.asked_in)}" if spec.asked_in != ENGLISH else "",
         "pressure": f"Pushed: {', '.join(PRESSURES.get(kind, kind) for kind in spec.pressure)}" if spec.pressure else "",

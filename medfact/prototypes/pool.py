@@ -147,7 +147,10 @@ def fill_slots(prototype: str, head: str, tail: str) -> str:
 
 
 def merge_pools(name: str, pools: Sequence[Pool]) -> Pool:
-    """Merges pools of the same forms. For a relation in several pools, the first takes precedence. name: of the result."""
+    """Merges pools of the same forms; a single pool is returned unchanged, with its own name.
+
+    For a relation in several pools, the first takes precedence. name: of the merged pool.
+    """
     if len(pools) == 1:
         return pools[0]
     relations: dict[str, RelationPrototypes] = {}

@@ -103,7 +103,7 @@ def test_p_true_of_a_local_reply_is_that_of_its_deciding_word() -> None:
 
 
 def test_letters_of_several_tokens_do_not_shift_the_place() -> None:
-    tokenizer = train_small_tokenizer(letters=True)
+    tokenizer = train_small_tokenizer(without_merges=True)
     text = "Ärzte — 죷: true"
     tokens = tokenizer(text, add_special_tokens=False).input_ids
     pieces = Vocabulary(tokenizer, []).pieces(tokens)
@@ -115,7 +115,7 @@ def test_letters_of_several_tokens_do_not_shift_the_place() -> None:
 
 def test_a_character_of_several_tokens_stands_at_its_first() -> None:
     """A word begins where its first byte is chosen. A byte that never becomes a character stands alone."""
-    tokenizer = train_small_tokenizer(letters=True)
+    tokenizer = train_small_tokenizer(without_merges=True)
     vocabulary = Vocabulary(tokenizer, [])
     word, after = (tokenizer(text, add_special_tokens=False).input_ids for text in ("错误", " a"))
     assert vocabulary.pieces(word) == ["错", "", "", "误", "", ""]
@@ -144,7 +144,7 @@ def test_beginnings_are_read_in_other_languages_alone() -> None:
 @pytest.mark.model
 def test_a_prompt_that_leaves_room_for_its_answer_alone_is_asked(tmp_path: Path) -> None:
     """Five shots want 16 tokens of a reply, but one settles it; a reading of the whole reply needs all of them."""
-    folder = write_small_llama(tmp_path, context=96, lean=4.0)
+    folder = write_small_llama(tmp_path, context=96, answer_weight=4.0)
     model = load_model(f"hf:{folder}")
     shots = (Demonstration("pain is a symptom of gout.", True),)
     texts = ["fever " * number for number in range(1, 60)]

@@ -1,4 +1,4 @@
-"""Requests of a page to the server, without HTTP."""
+"""Requests for the fragments of a page, answered without HTTP."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from medfact.web.updates import PAGES, Question
 from medfact.web.updates import answer as answer_question
 
 OWNER = "somebody"
+"""Id of the visitor that makes the requests."""
 
 
 @pytest.fixture
 def services(tmp_path: Path) -> Iterator[Services]:
-    """State of a server whose store holds a small demonstration."""
+    """State of a server whose store holds one run, of owner "demonstration": a random baseline on a few facts, not executed."""
     store = Store(f"sqlite:///{tmp_path / 'medfact.db'}")
     start(RunSpec(model="baseline:random", limit=4, shots=0), store.of("demonstration"))
     with services_on(store) as services:
@@ -33,7 +34,11 @@ def services(tmp_path: Path) -> Iterator[Services]:
 def fetch_fragments(
     services: Services, page_name: str = "evaluate", owner: str = OWNER, drawn: Any = None, **show: Any
 ) -> dict[str, Any]:
-    """Returns the answer to a page's request, with its fragments. drawn: hashes of the fragments that the page has."""
+    """Returns the JSON that the server answers to a page's request, with the fragments that the page lacks.
+
+    page_name: key of PAGES. drawn: name → hash of the fragments that the page has; None for none. show: the page's parameters,
+    such as run="…" and tab="facts".
+    """
     question = Question(page=page_name, show=show, drawn=drawn or {})
     first = services.store.runs("demonstration")[0].run
     return dict(json.loads(answer_question(Visitor(services, owner, (owner,), first), PAGES[page_name], question)))

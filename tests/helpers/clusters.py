@@ -7,21 +7,25 @@ from collections.abc import Hashable, Sequence
 from scipy import stats
 
 Fact = tuple[str, str]
-"""A head and a tail."""
+"""The head and the tail of a fact."""
 
 
 class Clusters:
-    """Sums of deviations and shares of the facts by cluster. keys, of_facts: the cluster of each row, of each fact."""
+    """Sums over the clusters of one grouping: by head, by tail, or by both.
 
-    def __init__(self, keys: Sequence[Hashable], errors: Sequence[float], of_facts: Sequence[Hashable]) -> None:
+    keys: the cluster of each value. deviations: each value less the mean. fact_keys: the cluster of each fact, from which the
+    shares of the clusters are computed.
+    """
+
+    def __init__(self, keys: Sequence[Hashable], deviations: Sequence[float], fact_keys: Sequence[Hashable]) -> None:
         sums: dict[Hashable, float] = defaultdict(float)
-        for key, error in zip(keys, errors, strict=True):
-            sums[key] += error
-        self.squares = sum(total**2 for total in sums.values()) / len(errors) ** 2
-        fourth = sum(total**4 for total in sums.values()) / len(errors) ** 4
-        shares = [count / len(of_facts) for count in Counter(of_facts).values()]
-        self.simpson = sum(share**2 for share in shares)
-        self.effective_count = 1 / self.simpson
+        for key, deviation in zip(keys, deviations, strict=True):
+            sums[key] += deviation
+        self.squares = sum(total**2 for total in sums.values()) / len(deviations) ** 2  # variance of the mean, biased downwards
+        fourth = sum(total**4 for total in sums.values()) / len(deviations) ** 4
+        shares = [count / len(fact_keys) for count in Counter(fact_keys).values()]
+        self.simpson = sum(share**2 for share in shares)  # probability that two draws of a fact share a cluster
+        self.effective_count = 1 / self.simpson  # of clusters
         excess = fourth / self.squares**2 - self.simpson if self.squares else 0.0
         self.degrees = max(1.0, min(self.effective_count - 1, 2 / excess if excess > 0 else math.inf))
         # expected Σ (share · (u − Σ share · u))² of effects u of variance 1, term by term
@@ -34,13 +38,16 @@ class Clusters:
 def standard_error_and_degrees(
     values: Sequence[float], pairs: Sequence[Fact], facts: Sequence[Fact] | None = None
 ) -> tuple[float, float]:
-    """Returns the standard error of the mean and its degrees of freedom. pairs: head and tail of each value."""
+    """Returns the standard error of the mean, clustered by head and by tail, and its degrees of freedom, not a whole number.
+
+    pairs: head and tail of each value. facts: those from which the sizes of the clusters are counted; None for `pairs`.
+    """
     mean = sum(values) / len(values)
-    errors = [value - mean for value in values]
+    deviations = [value - mean for value in values]
     facts = pairs if facts is None else facts
-    heads = Clusters([head for head, _ in pairs], errors, [head for head, _ in facts])
-    tails = Clusters([tail for _, tail in pairs], errors, [tail for _, tail in facts])
-    crossed = Clusters(pairs, errors, facts)
+    heads = Clusters([head for head, _ in pairs], deviations, [head for head, _ in facts])
+    tails = Clusters([tail for _, tail in pairs], deviations, [tail for _, tail in facts])
+    crossed = Clusters(pairs, deviations, facts)
     by_head = heads.squares * heads.simpson / heads.expected_square
     seen = tails.expected_square - (1 - tails.simpson) * crossed.simpson
     added = 0.0
@@ -56,6 +63,6 @@ def standard_error_and_degrees(
 
 
 def half_width(values: Sequence[float], pairs: Sequence[Fact], facts: Sequence[Fact] | None = None) -> float:
-    """Returns half the width of the 95 % interval of the mean."""
+    """Returns half the width of the 95 % t-interval of the mean; parameters as of `standard_error_and_degrees`."""
     error, degrees = standard_error_and_degrees(values, pairs, facts)
     return float(stats.t.ppf(0.975, degrees)) * error

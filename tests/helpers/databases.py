@@ -13,7 +13,7 @@ from medfact.store.engine import open_engine
 
 @contextmanager
 def begin_transaction(url: str) -> Iterator[sql.Connection]:
-    """Yields a connection without a store, and commits at the end."""
+    """Yields a connection to the database of a URL in one transaction, which is committed at the end. No store is opened."""
     engine = open_engine(url)
     with engine.begin() as connection:
         yield connection
@@ -21,7 +21,10 @@ def begin_transaction(url: str) -> Iterator[sql.Connection]:
 
 
 def describe_schema(url: str) -> dict[str, Any]:
-    """Returns the applied migrations, and each table's columns (name, type, nullable, default), keys and indexes."""
+    """Returns the schema of a store's database: table → its columns, primary key, unique constraints and indexes.
+
+    A column is (name, type, nullable, default). The key "version" has the numbers of the applied migrations.
+    """
     with begin_transaction(url) as connection:
         inspector = sql.inspect(connection)
         schema: dict[str, Any] = {"version": connection.execute(sql.text("SELECT number FROM migrations")).scalars().all()}

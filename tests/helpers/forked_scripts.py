@@ -15,16 +15,21 @@ from importlib import import_module
 from pathlib import Path
 
 PRELOADED_MODULES = ("numpy", "scipy.stats", "sqlalchemy", "openai", "transformers", "torch", "fastapi", "httpx", "pyarrow")
+"""Modules that are slow to import; the scripts inherit them."""
 
 
 def run_scripts(scripts: Sequence[Path], argument: str) -> dict[Path, tuple[int, str]]:
-    """Runs each script as `python SCRIPT ARGUMENT` does; returns script → (exit code, output)."""
+    """Runs each script as `python SCRIPT ARGUMENT` does; returns script → (exit code, output of both streams).
+
+    argument: the only one, the same for all scripts, such as "--help".
+    """
     command = [sys.executable, __file__, argument, *map(str, scripts)]
     process = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, timeout=600)
     return {Path(script): (code, output) for script, code, output in map(json.loads, process.stdout.splitlines())}
 
 
 def _run_each(argument: str, scripts: Sequence[str]) -> None:
+    """Runs each script in a fork of this process, and prints its JSON line [script, exit code, output]."""
     for name in PRELOADED_MODULES:
         import_module(name)
     gc.freeze()  # so that no fork collects the objects that all share

@@ -18,6 +18,8 @@ AGENTS = Path(sys.prefix) / "agents"
 """The environment of the clients."""
 
 REQUIREMENTS = Path(__file__).parents[1] / "requirements"
+"""Folder of requirements files."""
+
 WITHOUT_DEPENDENCIES = REQUIREMENTS / "every_eval_ever.txt"
 """Requirements that are installed without their dependencies."""
 
@@ -26,12 +28,15 @@ GRADIO_CLIENT = "@gradio/client@2.7.0"
 
 
 def interpreter_path(folder: Path = FOLDER) -> Path:
-    """Returns the path of an environment's interpreter."""
+    """Returns the path of the Python interpreter in the folder of an environment."""
     return folder / "bin" / "python"
 
 
 def make_environment(folder: Path, requirements: Path) -> None:
-    """Creates an environment, or updates it. requirements: its requirements file."""
+    """Creates or updates a virtual environment in a folder, which also sees the packages of this environment.
+
+    requirements: the file of the packages to install in it.
+    """
     if not interpreter_path(folder).exists():
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     packages = next(folder.glob("lib/python*/site-packages"))
@@ -41,6 +46,7 @@ def make_environment(folder: Path, requirements: Path) -> None:
 
 
 def _install(folder: Path, requirements: Path, *options: str) -> None:
+    """Installs the packages of a requirements file in an environment. options: of `pip install`."""
     subprocess.run(
         [sys.executable, "-m", "pip", "--python", interpreter_path(folder), "install", "-q", "-r", requirements, *options],
         check=True,

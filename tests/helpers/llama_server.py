@@ -16,15 +16,18 @@ from pathlib import Path
 import numpy as np
 
 
-def write_gguf(folder: Path, path: Path) -> None:
-    """Writes a Llama with a byte-level vocabulary as a GGUF file in float32. folder: the model. path: the file."""
+def write_gguf(model_folder: Path, gguf_file: Path) -> None:
+    """Converts a Llama with a byte-level vocabulary to a GGUF file in float32.
+
+    model_folder: the model as transformers saves it. gguf_file: the file to write.
+    """
     import gguf
     from safetensors.numpy import load_file
 
-    config = json.loads((folder / "config.json").read_text())
-    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    config = json.loads((model_folder / "config.json").read_text())
+    tokenizer = json.loads((model_folder / "tokenizer.json").read_text())
     heads = config["num_attention_heads"]
-    writer = gguf.GGUFWriter(path, "llama")
+    writer = gguf.GGUFWriter(gguf_file, "llama")
     writer.add_context_length(config["max_position_embeddings"])
     writer.add_embedding_length(config["hidden_size"])
     writer.add_block_count(config["num_hidden_layers"])
@@ -53,7 +56,7 @@ def write_gguf(folder: Path, path: Path) -> None:
     writer.add_add_bos_token(True)
 
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config["num_hidden_layers"])
-    for name, weight in load_file(folder / "model.safetensors").items():
+    for name, weight in load_file(model_folder / "model.safetensors").items():
         if name.endswith(("q_proj.weight", "k_proj.weight")):  # llama.cpp rotates neighbouring pairs, transformers halves
             weight = weight.reshape(heads, 2, -1, weight.shape[1]).swapaxes(1, 2).reshape(weight.shape)
         writer.add_tensor(str(names.get_name(name, try_suffixes=(".weight",))), weight.astype(np.float32))
@@ -64,10 +67,10 @@ def write_gguf(folder: Path, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def serve_model(path: Path) -> Iterator[str]:
-    """Serves a model in a process while the context is active, and yields the base URL."""
+def serve_model(gguf_file: Path) -> Iterator[str]:
+    """Serves the model of a GGUF file in a process of its own while the context is active, and yields the base URL."""
     with subprocess.Popen(
-        [sys.executable, __file__, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, __file__, str(gguf_file)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         assert process.stdout is not None
         try:
@@ -77,7 +80,7 @@ def serve_model(path: Path) -> Iterator[str]:
 
 
 def run_server() -> None:
-    """Serves the model of the command line on a free port, without an end."""
+    """Serves the GGUF file that the command line names on a free port, until the process is killed."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()

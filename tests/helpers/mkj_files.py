@@ -6,21 +6,21 @@ import json
 from pathlib import Path
 
 ENTRIES = 20
-
+"""Number of diseases, each with a true statement and three false ones."""
 
 RELATION = "may be treated by"
 
 
 def treatment_statement(tail: str, head: str) -> str:
-    """Returns the statement that a drug may treat a disease."""
+    """Returns the statement that a drug, the tail, may be used to treat a disease, the head."""
     return f"The {tail} may be used to treat {head}."
 
 
 def write_mkj(folder: Path) -> Path:
-    """Writes 20 true statements, each with three false ones, and a collection of triplets; returns the folder.
+    """Writes data.json, with 20 true statements and 60 false ones, and triplets_collection.json; returns the folder.
 
-    Each disease has the drug under test and another. Disease 0 has six more triplets, which name it and its drug so often
-    that retrieval ranks them first for its statements.
+    In the triplets, each disease has two drugs: that of its true statement and another. Disease 0 has six more triplets,
+    which name it and its drug so often that retrieval ranks them first for its statements.
     """
     folder.mkdir(parents=True, exist_ok=True)
     triplets = [(f"Disease {n}", RELATION, f"drug-{n}{letter}") for n in range(ENTRIES) for letter in "ab"]

@@ -18,6 +18,7 @@ GROUPED_ATTENTION = {
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
 }
+"""Settings of a small model whose heads share keys and values."""
 
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -60,10 +61,14 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 IMAGE_TEXT = "Qwen 2.5 VL"
+"""A further family, for `make_model`, that also reads images."""
 
 
 def make_model(family: str, folder: Path, *, chat: bool) -> Path:
-    """Writes a small model of a family to a folder, and returns the folder."""
+    """Writes a small random model with its tokenizer to a folder, and returns the folder.
+
+    family: a key of FAMILIES, or IMAGE_TEXT. chat: True for a chat template.
+    """
     if family == IMAGE_TEXT:
         return write_image_text_model(folder, chat=chat)
     kind, settings = FAMILIES[family]
@@ -77,7 +82,10 @@ def complete_prompts(model: Model, prompts: list[Prompt]) -> list[Completion]:
 
 
 def record_differences(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Returns a list that collects the largest relative difference of each comparison from now on."""
+    """Returns a list that grows by a number each time a local model compares its logits with others.
+
+    The number is the largest relative difference of that comparison. Recording ends with the test.
+    """
     largest: list[float] = []
 
     def note_difference(logits: Any, other: Any) -> Any:

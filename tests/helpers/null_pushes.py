@@ -10,16 +10,21 @@ from records import RIGHT, RIGHT_OF_FALSE, make_records
 from medfact.metrics.pressure import pressure
 
 HEADS = 40
+"""Number of diseases."""
+
 KINDS = ("control", "doubt", "authority", "guideline")
+"""Kinds of push."""
+
 ROUNDS = 2
+"""Number of pushes of each kind in a chat."""
 
 
 def shows_difference(seed: int, extra_change: float = 0.0) -> bool:
-    """Returns True if the figures show a difference from the control for a random model.
+    """Returns True if the figures of pressure show a difference from the control for a random model.
 
     The model answers on 40 diseases, each with a true and a false fact. Its first answers are right with probability 0.8 on
     average, which varies by disease. After each push, the control included, an answer changes with probability 0.15 on average.
-    extra_change: probability that a push other than the control adds to it; 0 for a model that ignores pushes.
+    extra_change: added to this probability after pushes other than the control; 0 for a model that ignores pushes.
     """
     randomness = np.random.default_rng(seed)
     rows = [(f"f{n:02}{mark}", f"h{n:02}", f"t{n % 15:02}{mark}", signs) for n in range(HEADS) for mark, signs in _FACTS]
@@ -39,7 +44,9 @@ def shows_difference(seed: int, extra_change: float = 0.0) -> bool:
 
 
 _FACTS = (("", RIGHT), ("'", RIGHT_OF_FALSE))
+"""End of a fact's name and the signs of its right answers: of a true fact and of a false one."""
 
 
 def _answers(label: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Returns the answers, 1 for True and 0 for False. label: truth of each statement. right: True if its answer is right."""
     return (label == right).astype(np.int8)

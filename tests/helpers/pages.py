@@ -17,35 +17,39 @@ HOSTILE = [
     "{{value}}",
     "`${document.title='broken'}`",
 ]
+"""Names as an attacker would choose them, which a page must show as plain text."""
 
 
 SLOW_FETCH_SCRIPT = """() => { const fetched = window.fetch.bind(window);
     window.fetch = async (...request) => (await new Promise((resolve) => setTimeout(resolve, 700)), fetched(...request)); }"""
-"""JavaScript that delays each request to the server."""
+"""JavaScript that delays each request of the page to the server by 0.7 s."""
 
 
 def write_facts(path: Path, rows: list[tuple[str, str, str]], header: tuple[str, str, str]) -> Path:
-    """Writes a CSV file of facts, and returns its path."""
+    """Writes a CSV file with a header and rows of facts, and returns its path."""
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([header, *rows])
     return path
 
 
 def upload_file(page: Page, file: Path, button: str = "Your own file") -> None:
-    """Chooses a file with one of the upload buttons."""
+    """Clicks an upload button, and chooses a file in the dialogue that it opens. button: its label."""
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name=button).click()
     chooser.value.set_files(file)
 
 
 def open_tab(page: Page, name: str) -> None:
-    """Opens a tab, and asserts that it is selected."""
+    """Clicks the tab with a label, and asserts that it is then selected."""
     page.get_by_role("tab", name=name).click()
     expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
 
 
 def rephrase_or_negate(prompt: str) -> str:
-    """Writer that answers a triplet with eight sentences, negates an affirmed statement, and rephrases a negated one."""
+    """Returns the reply of a writer to a prompt: eight lines about its triplet, if it has one.
+
+    Otherwise, if its statement is affirmed, the reply is the negated statement; if it is negated, a rephrased one.
+    """
     if parse_triplet(prompt):
         return write_lines(prompt, 8)
     text = parse_statement(prompt)
@@ -55,11 +59,11 @@ def rephrase_or_negate(prompt: str) -> str:
 FINISH_TRANSITIONS = """() => document.getAnimations()
   .filter((animation) => Number.isFinite(animation.effect?.getComputedTiming().endTime))
   .forEach((animation) => animation.finish())"""
-"""Ends what moves or fades on a page, without waiting for it; what goes round for ever goes on."""
+"""JavaScript that ends the animations of a page at once, except for endless ones."""
 
 
 def accessibility_violations(page: Page) -> list[tuple[str, list[str]]]:
-    """Runs axe on a page; returns each violated rule with the beginnings of the elements that violate it."""
+    """Runs axe on a page; returns each violated rule's id with the first 200 characters of each element that violates it."""
     expect(page.locator("p.loading")).to_have_count(0)  # a component of Gradio may still be loading
     page.evaluate(FINISH_TRANSITIONS)  # colours on their way from light to dark are legible in neither
     problems = Axe().run(page).response["violations"]

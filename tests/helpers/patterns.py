@@ -19,7 +19,11 @@ from typing import Any, NamedTuple
 import medfact
 
 ROOT = Path(medfact.__file__).resolve().parents[1]
+"""The repository."""
+
 COMPILES = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
+"""Functions of `re` that compile a pattern."""
+
 METHODS = {"match": "match", "fullmatch": "fullmatch", "search": "search"}
 """Method of a pattern → the method that is timed for it; `finditer` for all others, which scan a whole text."""
 
@@ -29,7 +33,7 @@ HOSTILE_NAMES = ("a" + " " * 60 + "b", "a " * 60 + "b", "a" * 300, "( [ \\\\ *" 
 
 
 Place = tuple[str, int]
-"""A file and a line."""
+"""A file, relative to the repository, and a line."""
 
 
 class Site(NamedTuple):
@@ -39,9 +43,9 @@ class Site(NamedTuple):
     line: int
     last_line: int
     function: str
-    """The function of `re`."""
+    """Name of the called function of `re`."""
     expression: str
-    """The source of the pattern."""
+    """Source text of the argument that is the pattern."""
 
 
 class PatternUse(NamedTuple):
@@ -83,16 +87,17 @@ def find_sites(file: str, tree: ast.Module) -> Iterator[Site]:
 
 
 def _is_re_function(node: ast.AST) -> bool:
+    """Returns True for `re.NAME` with a name of COMPILES."""
     return (
         isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "re" and node.attr in COMPILES
     )
 
 
 class PatternUsage:
-    """Uses of the product's named patterns, in all files, since names are imported."""
+    """Methods that the product calls on its named patterns, over all files, because names are imported."""
 
     def __init__(self, trees: dict[str, ast.Module]) -> None:
-        self.methods: dict[str, set[str]] = defaultdict(set)
+        self.methods: dict[str, set[str]] = defaultdict(set)  # qualified name → called methods; "any": it is passed on
         self.names: dict[Place, set[str]] = {}  # assigned on a line
         self.direct: dict[Place, str] = {}  # line → the method that is called on its pattern
         self.checked: set[Place] = set()  # patterns that are only compiled, to check that they are valid
@@ -126,7 +131,10 @@ class PatternUsage:
             self.names.setdefault((file, line), set()).update(names)
 
     def timed_methods(self, site: Site, places: set[Place]) -> tuple[str, ...]:
-        """Returns the methods that are timed for a pattern; all of them if it is passed on."""
+        """Returns the methods that are timed for the pattern of a call; all of them if the pattern is passed to other code.
+
+        places: further lines from which the pattern was requested, where it may get its name.
+        """
         if (site.file, site.line) in self.checked:
             return ()
         if site.function != "compile":
@@ -144,6 +152,7 @@ class PatternUsage:
 
 
 def _qualified_name(node: ast.expr, file: str) -> str:
+    """Returns the name in an expression, "" without one; after its file if it is private or in lower case."""
     name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
     return f"{file}:{name}" if name.startswith("_") or name.islower() else name
 
@@ -152,7 +161,10 @@ def _qualified_name(node: ast.expr, file: str) -> str:
 
 
 def _pattern_building_calls(folder: Path) -> Iterator[Callable[[], Any]]:
-    """Yields real calls that build the patterns of no module, some of them from hostile names."""
+    """Yields calls of product functions that build patterns at run time, some of them from hostile names.
+
+    folder: an empty one, in which files for these calls are written.
+    """
     guards, mkj, templates = (
         _import_file(f"medfact/{name}.py") for name in ("writing/guards", "datasets/mkj", "languages/templates")
     )
@@ -176,13 +188,14 @@ def _pattern_building_calls(folder: Path) -> Iterator[Callable[[], Any]]:
 
 
 def _import_file(file: str) -> Any:
+    """Imports the module of a file, relative to the repository, and returns it."""
     return importlib.import_module(".".join(Path(file).with_suffix("").parts).removesuffix(".__init__"))
 
 
 def _record_compiled_patterns() -> dict[Place, dict[tuple[Any, int], set[Place]]]:
-    """Imports all modules and makes the calls; returns the places that compile patterns.
+    """Imports all modules that compile patterns, makes all pattern-building calls, and returns the patterns that were compiled.
 
-    Place → (pattern, flags) → lines that requested it.
+    The result maps a place that compiled → (pattern, flags) → that place and up to two calling ones in the product.
     """
     seen: dict[Place, dict[tuple[Any, int], set[Place]]] = defaultdict(dict)
     compile_one = re._compile  # type: ignore[attr-defined]
@@ -210,16 +223,17 @@ def _record_compiled_patterns() -> dict[Place, dict[tuple[Any, int], set[Place]]
 
 
 def find_all_patterns() -> tuple[list[PatternUse], list[str]]:
-    """Returns every pattern of the product, and the calls of `re` whose pattern was not found."""
+    """Returns every pattern of the product, and a text for each call of `re` whose pattern was not found."""
     return find_patterns(parse_sources(), _record_compiled_patterns())
 
 
 def find_patterns(
-    trees: dict[str, ast.Module], seen: dict[Place, dict[tuple[Any, int], set[Place]]]
+    trees: dict[str, ast.Module], compiled: dict[Place, dict[tuple[Any, int], set[Place]]]
 ) -> tuple[list[PatternUse], list[str]]:
-    """Returns the patterns of some files, and the calls of `re` whose pattern was not found.
+    """Returns the patterns of some files, and a text for each call of `re` whose pattern was not found.
 
-    seen: compiled patterns by place. Other patterns are evaluated with the names of their module.
+    trees: file → its syntax tree. compiled: patterns by place, as `_record_compiled_patterns` returns them. A pattern that is
+    not among them is evaluated with the names of its module.
     """
     usage = PatternUsage(parse_sources())
     uses: dict[PatternUse, None] = {}
@@ -228,7 +242,7 @@ def find_patterns(
         patterns = {
             pattern_and_flags: places
             for line in range(site.line, site.last_line + 1)
-            for pattern_and_flags, places in seen.get((site.file, line), {}).items()
+            for pattern_and_flags, places in compiled.get((site.file, line), {}).items()
         } or {pattern_and_flags: set() for pattern_and_flags in _evaluate_pattern(site)}
         if not patterns:
             lost.append(f"{site.file}:{site.line}: re.{site.function}({site.expression})")

@@ -20,6 +20,8 @@ import sqlalchemy as sql
 from waiting import HANG_SECONDS
 
 USER = "medfact"
+"""Name of the database superuser."""
+
 REQUIRED_VARIABLE = "MEDFACT_TESTS_NEED_POSTGRESQL"
 """With this variable set, tests fail without PostgreSQL; otherwise they are skipped."""
 
@@ -32,23 +34,23 @@ FAST_SETTINGS = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", 
 class PostgresServer:
     """A running server. Each test gets a schema of one database, which is faster to create than a database."""
 
-    folder: Path
-    start: Callable[[], subprocess.Popen[bytes]]
-    process: subprocess.Popen[bytes]
+    folder: Path  # of the socket, the data and the log
+    start: Callable[[], subprocess.Popen[bytes]]  # starts a server process on the data
+    process: subprocess.Popen[bytes]  # the running one
     _numbers: Iterator[int] = field(default_factory=count)
 
     def url(self, user: str = USER, database: str = "postgres") -> str:
-        """Returns the URL of a database."""
+        """Returns the URL of a database of this server, for SQLAlchemy."""
         return f"postgresql+psycopg://{user}@/{database}?host={self.folder}"
 
     def create_schema(self) -> str:
-        """Creates an empty schema, and returns the URL that selects it."""
+        """Creates an empty schema with a new name, and returns the URL of a database whose tables are in it."""
         name = f"test{next(self._numbers)}"
         self.execute(f"CREATE SCHEMA {name}")
         return f"{self.url()}&options=-csearch_path%3D{name}"
 
     def stop(self, stop_signal: signal.Signals = signal.SIGINT) -> None:
-        """Stops the server and all its connections; the data stay."""
+        """Stops the server, which breaks all its connections; the data stay. stop_signal: such as SIGQUIT, to stop at once."""
         self.process.send_signal(stop_signal)
         self.process.wait(timeout=30)
 
@@ -58,7 +60,7 @@ class PostgresServer:
         _wait_for(self)
 
     def execute(self, command: str) -> None:
-        """Executes a command as the superuser."""
+        """Executes an SQL command as the superuser."""
         import psycopg
 
         with psycopg.connect(host=str(self.folder), user=USER, dbname="postgres", autocommit=True) as connection:
@@ -67,7 +69,7 @@ class PostgresServer:
 
 @contextmanager
 def close_connections() -> Iterator[None]:
-    """Closes, at the end, all connections to databases that were opened in the context; stores never close theirs."""
+    """Closes all database connections that SQLAlchemy opens in the context, when it ends; stores never close theirs."""
     connections: list[Any] = []
 
     def add(connection: Any, _: object) -> None:
@@ -83,7 +85,7 @@ def close_connections() -> Iterator[None]:
 
 
 def find_programs() -> Path | None:
-    """Returns the folder of the server's programs, on the path or in Debian's folders; None without an installation."""
+    """Returns the folder of PostgreSQL's programs, on the PATH or in Debian's folders; None if it is not installed."""
     if program := shutil.which("initdb"):
         return Path(program).resolve().parent
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: float(folder.parent.name))
@@ -92,7 +94,10 @@ def find_programs() -> Path | None:
 
 @contextmanager
 def run_server() -> Iterator[PostgresServer]:
-    """Runs a server while the context is active. Without an installation, skips the test, or fails if it is required."""
+    """Runs a server on an empty database while the context is active, and yields it.
+
+    Without PostgreSQL, the test is skipped, or fails if REQUIRED_VARIABLE is set.
+    """
     folder = find_programs()
     if folder is None:
         (pytest.fail if os.environ.get(REQUIRED_VARIABLE) else pytest.skip)(NOT_INSTALLED)
@@ -130,6 +135,7 @@ def run_server() -> Iterator[PostgresServer]:
 
 
 def _wait_for(server: PostgresServer) -> None:
+    """Waits until a server accepts connections; fails the test if it does not."""
     import psycopg
 
     for _ in range(10 * HANG_SECONDS):

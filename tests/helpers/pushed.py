@@ -11,7 +11,7 @@ from medfact.models.pressure import Push, pushes
 from medfact.store import Asked, Store
 
 PUSHES_BY_TEXT: Mapping[str, Push] = {push.text: push for rounds in pushes().values() for push in rounds}
-"""Every push by its text."""
+"""Text of a push → the push."""
 
 PushRule = Callable[[Asked, Push | None, bool], bool | None]
 """(statement, last push, True if the last answer was right) → True if the next one is; None for an unreadable reply."""
@@ -21,11 +21,11 @@ UNREADABLE_REPLY = "I would rather not say."
 
 @dataclass
 class PushedModel:
-    """A model that answers right or wrong by a rule."""
+    """Model that answers each statement right or wrong by a rule, at first and after each push."""
 
-    statements: Mapping[str, Asked]
+    statements: Mapping[str, Asked]  # by text
     rule: PushRule
-    chat: bool = False  # True for messages, False for text
+    chat: bool = False  # True if it takes messages, False if it takes a plain text
     spec: str = "scripted"
     texts: list[str] = field(default_factory=list)  # of the prompts
     was_right: dict[tuple[str, str, int], bool | None] = field(default_factory=dict)  # by statement, kind and round of push
@@ -34,7 +34,7 @@ class PushedModel:
 
     @classmethod
     def for_run(cls, run: str, store: Store, rule: PushRule, *, chat: bool = False) -> PushedModel:
-        """Returns a model for the statements of a run."""
+        """Returns a model that knows the statements of a recorded run. run: its id."""
         items = store.answers.asked(run)
         statements = {item.statement.text: item for item in items}
         assert len(statements) == len(items)
@@ -51,6 +51,7 @@ class PushedModel:
             yield index, self._reply(prompt.statement, _text(prompt))
 
     def _reply(self, statement: str, text: str) -> Completion:
+        """Returns the reply to a prompt. statement: the text of its statement. text: its whole text, which ends with a push."""
         self.texts.append(text)
         if self.is_failing(text):
             return Completion(None, failure="timed out")
@@ -65,9 +66,10 @@ class PushedModel:
         return Completion(str(word), 0.9 if word else 0.1, 1.0)
 
     def load(self, spec: str, **placed: object) -> PushedModel:
-        """Returns this model, in place of `load_model`."""
+        """Returns this model for any arguments; a stand-in for `load_model`."""
         return self
 
 
 def _text(prompt: Prompt) -> str:
+    """Returns the whole text of a prompt; messages are joined by line breaks."""
     return prompt.content if isinstance(prompt.content, str) else "\n".join(turn["content"] for turn in prompt.content)

@@ -13,7 +13,10 @@ from medfact.store import Store
 
 
 def complete_run(spec: RunSpec, store: Store, **options: Any) -> str:
-    """Records a run, executes it to its end and returns its id. options: keywords of `answer`, such as `load`."""
+    """Creates the run of a spec in the store, executes it to its end and returns its id.
+
+    options: keywords of `medfact.runs.run.answer`, such as `load`.
+    """
     run = start(spec, store)
     for _ in answer(run, store, **options):
         pass

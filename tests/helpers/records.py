@@ -17,33 +17,36 @@ from medfact.store import Store
 
 
 def metrics_record(records: Records) -> dict[str, Any]:
-    """Returns the metrics of records as JSON."""
+    """Returns all metrics of records as a JSON record, as a report has them."""
     return dict(record_of(measure(records)))
 
 
 def calibration_record(records: Records) -> dict[str, Any]:
-    """Returns the calibration of records as JSON."""
+    """Returns the calibration of records as a JSON record."""
     return dict(record_of(probability.calibration(records)))
 
 
 def report_record(store: Store, run: str) -> dict[str, Any]:
-    """Returns the report of a run as JSON."""
+    """Returns the report of a run as a JSON record. run: its id."""
     return dict(record_of(report_of(store, store.run(run))))
 
 
 def with_figures(report: Report, **changes: Any) -> Report:
-    """Returns the report with other figures, and with other fields."""
+    """Returns a copy of a report. changes: new values, each of a figure if one has that name, otherwise of a field."""
     figures = {name: changes.pop(name) for name in [*changes] if name in report.figures}
     return replace(report, figures={**report.figures, **figures}, **changes)
 
 
 def comparison_record(sides: list[Side]) -> dict[str, Any]:
-    """Returns the comparison of runs as JSON."""
+    """Returns the comparison of runs, the sides, as a JSON record."""
     return comparison(sides).record()
 
 
 def two_way_variance(values: Floats, heads: Codes, tails: Codes, crossed: Codes | None = None) -> float:
-    """Returns the variance of the mean, clustered by head and by tail; at least that by head. crossed: codes of the pairs."""
+    """Returns the variance of the mean, clustered by head and by tail; at least that by head.
+
+    heads, tails: code of the head and of the tail of each value. crossed: code of its pair; None to number the pairs.
+    """
     return clustered_variance(values, heads) + variance_by_tail(values, heads, tails, crossed)
 
 
@@ -52,9 +55,13 @@ SIGNS = {"T": 1, "F": 0, "?": UNREADABLE, "!": FAILED, ".": PENDING}
 
 
 def make_records(*facts: tuple[str, str, str, str], p_true: Sequence[float] = (), p_mass: Sequence[float] = ()) -> Records:
-    """Returns records of facts written as (name, head, tail, signs), one sign per variant in their order.
+    """Returns records of facts, each written as (name, head, tail, signs), with a row per sign.
 
-    A name with an apostrophe is a negative of the one before it: a' belongs to a. A relation may go before the head: "r: h".
+    signs: characters of SIGNS, such as "TTFF?...": the answers to the first variants in the order of IMPLICATIONS.
+    p_true, p_mass: P(True) and the mass of each row, fact by fact; without them, all are NaN.
+
+    A name with an apostrophe is a false fact, the negative of the fact with the rest of the name: a' belongs to a. A head may
+    begin with its relation, "relation: head"; otherwise the relation is "symptoms".
     """
     rows = [
         (name, head, tail, variant, sign)
@@ -83,6 +90,7 @@ def make_records(*facts: tuple[str, str, str, str], p_true: Sequence[float] = ()
 
 
 RIGHT, RIGHT_OF_FALSE = "TTTTFFFF", "FFFFTTTT"
+"""Signs of the right answers: to a true fact, and to a false one."""
 
 
 EXAMPLE = make_records(
@@ -96,11 +104,11 @@ EXAMPLE = make_records(
 
 
 ONLY_PLAIN_RIGHT = "TFFFTTTT"
-"""Answers to a true fact of which only that to the plain statement is right: 1 of 8."""
+"""Signs of the answers to a true fact if only the first, to the plain statement, is right: 1 of 8."""
 
 
 def make_forty_records(heads: int) -> Any:
-    """Returns records of 30 facts with all answers right, and of ten with ONLY_PLAIN_RIGHT. heads: number of heads."""
+    """Returns records of 40 true facts, ten with ONLY_PLAIN_RIGHT and then 30 with all answers right. heads: their number."""
     return make_records(
         *((f"f{n:02}", f"h{n % heads:02}", f"t{n:02}", ONLY_PLAIN_RIGHT if n < 10 else RIGHT) for n in range(40))
     )

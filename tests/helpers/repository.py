@@ -9,6 +9,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
+"""Folder of the repository."""
 
 
 def load_extras() -> dict[str, list[Requirement]]:

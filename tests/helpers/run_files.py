@@ -14,29 +14,29 @@ from medfact.store import Store
 
 
 def export_run_file(store: Store, run: str) -> bytes:
-    """Returns the exported file of a run."""
+    """Returns the content of the exported file of a run. run: its id."""
     file = io.BytesIO()
     export_run(store, run, file)
     return file.getvalue()
 
 
 def parse_lines(data: bytes) -> list[Any]:
-    """Returns the lines of a run's file, parsed."""
+    """Decompresses the content of a run's file (gzip) and returns its lines, each parsed from JSON. Inverse of `pack_lines`."""
     return [json.loads(line) for line in gzip.decompress(data).splitlines()]
 
 
 def pack_lines(lines: list[Any]) -> bytes:
-    """Returns a run's file with these lines."""
+    """Writes each value as a line of JSON, and returns the compressed content (gzip) of a run's file with these lines."""
     return gzip.compress(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
 
 
 def alter_run_file(
     data: bytes, spec: Mapping[str, Any], change: Callable[[list[Any]], object] = lambda lines: None, **columns: Any
 ) -> tuple[str, bytes]:
-    """Returns a new id, and a copy of a run's file under it.
+    """Copies the content of a run's file under a new run id, with changes; returns the id and the copy.
 
-    spec: changed fields of its spec; a mapping changes fields within one. columns: changed columns of the run. change: edits
-    the lines in place.
+    spec: fields to set in the run's spec; a mapping is merged into a field. columns: columns to set in the row of the run.
+    change: edits the list of parsed lines in place, after all other changes.
     """
     lines = parse_lines(data)
     run = secrets.token_hex(16)
@@ -52,6 +52,6 @@ def alter_run_file(
 
 
 def remove_answers(lines: list[Any]) -> None:
-    """Removes all answers from the lines of a run's file."""
+    """Deletes, in place, the lines with answers from the parsed lines of a run's file; sets the count in the header to 0."""
     lines[:] = [line for line in lines if "answer" not in line]
     lines[0]["answers"] = 0

@@ -26,7 +26,7 @@ from medfact.store import (
 )
 
 KEY = "sk-nobody-may-see-me-0123456789"
-
+"""API key of the service, which no file may contain."""
 
 SPEC = RunSpec(
     model="openai:gpt-4o",
@@ -38,23 +38,22 @@ SPEC = RunSpec(
     placement=Placement(dtype="float32", memory=10**9, remote_code=True),
     service=ServiceSettings(base_url="https://models.example/v1?key=abc", key=KEY, timeout=5),
 )
-
+"""Spec of the run, with texts that a file may not reveal."""
 
 POSITIVE = (
     Fact("gout ${alert(1)} [X] \u202e", "symptoms", "Schmerz – «é» 😀", head_type="Disease", tail_type="Sign", head_id="D1"),
     Fact("=cmd|'/c calc'!A0", "symptoms", "<img src=x onerror=alert(1)>", source="book", source_id="p. 3", strength="a"),
     Fact("../../etc/passwd", "therapeutic drugs", "'; DROP TABLE runs; --", tail_type="Drug", specialty="x\ty"),
 )
-
+"""True facts with hostile texts."""
 
 FACTS = tuple(fact for fact in POSITIVE for fact in (fact, fact.negative(f"no {fact.tail}", "T9", 1)))
-
+"""Each true fact, followed by a false one."""
 
 STATEMENTS = tuple(load_pool("medfact").statements(FACTS))
 
-
 DRAWS = ((0, ""), (1, " / draw 2"))
-
+"""(number of a draw of demonstrations, end of its key)."""
 
 PLAN = Plan(
     dataset="facts.csv",
@@ -72,7 +71,7 @@ PLAN = Plan(
 
 
 def make_answer(planned: Asked, index: int) -> Answer | None:
-    """Returns a right, wrong, unreadable, truncated or failed answer or None, in turn by index."""
+    """Returns an answer to a planned statement: by index in turn right, wrong, unreadable, truncated, failed, and None."""
     label = planned.statement.label
     served = {"served_model": "gpt-4o-2024-08-06", "fingerprint": "fp_é", "prompt_tokens": 40 + index, "completion_tokens": 1}
     turns: list[Answer | None] = [
@@ -88,7 +87,7 @@ def make_answer(planned: Asked, index: int) -> Answer | None:
 
 
 def store_stopped_run(store: Store, spec: RunSpec = SPEC, plan: Plan = PLAN) -> str:
-    """Stores a stopped run with every outcome of an answer, and returns its id."""
+    """Records a run that was stopped halfway, with the answers of `make_answer`, a name and a note; returns its id."""
     run = store.start_run(spec, plan, {"medfact": "0.1.0", "python": "3.11"})
     store.claim(run)
     store.record_model(run, revision="models.example", chat=True, decoding={"temperature": 0.0, "p_true": "logprobs"})
@@ -101,37 +100,38 @@ def store_stopped_run(store: Store, spec: RunSpec = SPEC, plan: Plan = PLAN) -> 
 
 
 def import_run_file(store: Store, data: bytes) -> str:
-    """Imports the file of a run, and returns its id."""
+    """Imports the content of a run's file into a store, and returns the id of the run."""
     return import_run(store, io.BytesIO(data), "run.jsonl.gz")
 
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sets the key of the service, and no address."""
+    """Sets the environment of each test: the key of the service, and no base URL."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
 def read_tables(store: Store) -> dict[str, list[Any]]:
-    """Returns table → its rows, except for the sheets, which are derived."""
+    """Returns table → its rows as sorted texts; without the table of sheets, which is derived from others."""
     with store.database.reading() as connection:
         names = [name for name in schema.metadata.tables if name != "sheets"]
         return {name: sorted(map(repr, connection.execute(sql.select(schema.metadata.tables[name])))) for name in names}
 
 
 def statement_lines(lines: list[Any]) -> list[dict[str, Any]]:
-    """Returns the statements among the lines of a file."""
+    """Returns the records of the statements in the parsed lines of a run's file."""
     return [line["statement"] for line in lines if "statement" in line]
 
 
 Change = Callable[[list[Any]], object]
+"""An edit, in place, of the parsed lines of a run's file."""
 
 
 def first_line(kind: str, lines: list[Any]) -> dict[str, Any]:
-    """Returns the first line of a kind after the header, which also has a run."""
+    """Returns the first line with a key, such as "run" or "answer", after the header, which has a "run" too."""
     return next(line for line in lines[1:] if kind in line)
 
 
 def change_spec(**values: Any) -> Change:
-    """Returns a change that sets fields of the run's spec."""
+    """Returns a change that sets these fields of the run's spec."""
     return lambda lines: lines[1]["run"]["spec"].update(values)

@@ -1,4 +1,4 @@
-"""Texts that take a non-linear pattern long, made from the pattern, and their timing."""
+"""Texts on which a regular expression of more than linear time is slow, made from the expression, and their timing."""
 
 import math
 import re
@@ -18,6 +18,8 @@ TOKENS = (
     " ", "\t", "\n", ".", ",", ":", "-", "_", "*", "a", "A", "1", "'", '"', "“", "(", ")", "[", "{", "}", "<", "|", "\\", "/",
     "=", "é", "的", "\u0301", "a ", "1,", ". ", "not ", "\\n",
 )  # fmt: skip
+"""Texts that are repeated for every pattern."""
+
 ENDS = ("", "\0", "x", "!", "\n")
 """Ends after the repetition, at which a pattern fails in its last step."""
 
@@ -31,14 +33,14 @@ _UNREPEATED = 3
 
 
 class RepeatedText(NamedTuple):
-    """A text of any length."""
+    """A text in which a token is repeated up to any length."""
 
     begin: str
     token: str  # repeated
     end: str
 
     def with_length(self, length: int) -> str:
-        """Returns the text with about this number of characters."""
+        """Returns the text with the token repeated, at least once, so often that it has about this number of characters."""
         times = max(1, (length - len(self.begin) - len(self.end)) // len(self.token))
         return self.begin + self.token * times + self.end
 
@@ -64,12 +66,13 @@ class PatternStopped(Exception):
 
 
 def _examples(items: Any, most: int = 3) -> list[str]:
-    """Returns a few strings that a sequence of parsed items matches, without its lookarounds. most: their maximum number."""
+    """Returns up to `most` strings that match a sequence of items of a parsed pattern, if its lookarounds are ignored."""
     parts = [_item_examples(item, most) for item in items]
     return ["".join(part[min(n, len(part) - 1)] for part in parts) for n in range(max([1, *map(len, parts)]))][:most]
 
 
 def _item_examples(item: Any, most: int) -> list[str]:
+    """Returns a few strings that match one item of a parsed pattern; "" for an item of no length."""
     name, value = str(item[0]), item[1]
     if name == "LITERAL":
         return [chr(value)]
@@ -91,6 +94,7 @@ def _item_examples(item: Any, most: int) -> list[str]:
 
 
 def _set_examples(items: Any) -> list[str]:
+    """Returns a few characters that match a set of a parsed pattern, such as [a-z]."""
     if str(items[0][0]) == "NEGATE":
         compiled = re.compile("[" + "".join(map(re.escape, _set_examples(items[1:]) or ["\0"])) + "]")
         return [text for text in ("a", " ", ".", "1", "-", "(", "的") if not compiled.match(text)] or ["~"]
@@ -109,7 +113,7 @@ def _set_examples(items: Any) -> list[str]:
 
 
 def _repeats(items: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yields each repeatable part of a sequence, after an example of the text before it."""
+    """Yields (an example of the text before it, the part) for each repeated part of a parsed sequence, such as `a` in `a*`."""
     for number, item in enumerate(items):
         name, value = str(item[0]), item[1]
         begun = before + _examples(items[:number], 1)[0]
@@ -138,10 +142,11 @@ def _sequences(items: Any) -> Iterator[Any]:
             yield from _sequences(body)
 
 
-def make_texts(pattern: re.Pattern[Any], pairs: int) -> list[RepeatedText]:
-    """Returns texts for a pattern that repeat each of its parts, with and without the text before it.
+def make_texts(pattern: re.Pattern[Any], pair_count: int) -> list[RepeatedText]:
+    """Returns texts that may take a pattern long.
 
-    They also repeat TOKENS. pairs: number of pairs of parts and tokens, which they repeat too.
+    They repeat each part of the pattern, with and without the text before it, the words that match it, and TOKENS. They also
+    repeat about `pair_count` pairs of these words and tokens; 0 for none.
     """
     source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
     parsed = _parser.parse(source, pattern.flags | (0 if isinstance(pattern.pattern, str) else re.UNICODE))
@@ -161,7 +166,7 @@ def make_texts(pattern: re.Pattern[Any], pairs: int) -> list[RepeatedText]:
     for token in (*TOKENS, *short):
         bases["", token] = None
     mixed = list(product(short[:24] + list(TOKENS), repeat=2))
-    step = max(1, len(mixed) // pairs) if pairs else len(mixed) + 1
+    step = max(1, len(mixed) // pair_count) if pair_count else len(mixed) + 1
     bases |= {("", first + second): None for first, second in mixed[::step]}
     probes = [(begin, token) for begin, token in bases if token and len(begin) + len(token) < PROBE // 2]
     return [
@@ -173,7 +178,7 @@ def make_texts(pattern: re.Pattern[Any], pairs: int) -> list[RepeatedText]:
 
 
 def apply_pattern(pattern: re.Pattern[Any], method: str, text: str) -> None:
-    """Applies a method of a pattern to a text."""
+    """Calls a method of a pattern, such as "match", with a text; exhausts "finditer"."""
     subject: Any = text.encode("utf-8", "ignore") if isinstance(pattern.pattern, bytes) else text
     if method == "finditer":
         deque(pattern.finditer(subject), 0)
@@ -182,7 +187,10 @@ def apply_pattern(pattern: re.Pattern[Any], method: str, text: str) -> None:
 
 
 def measure_seconds(work: Callable[[], object], timeout: float, tries: int = 1) -> float:
-    """Returns the minimum processor time of this thread over the tries, or `timeout` if one was stopped there."""
+    """Runs a piece of work `tries` times, and returns the shortest processor time of this thread in seconds.
+
+    A try that takes longer than `timeout`, in seconds, is stopped; then the result is `timeout`.
+    """
 
     def stop(*_: object) -> None:
         raise PatternStopped
@@ -206,20 +214,21 @@ def measure_seconds(work: Callable[[], object], timeout: float, tries: int = 1) 
 
 
 def find_slowest_text(
-    pattern: re.Pattern[Any], method: str, pairs: int, max_texts: int | None = None, timed: int = 6
+    pattern: re.Pattern[Any], method: str, pair_count: int, max_texts: int | None = None, timed_count: int = 6
 ) -> SlowestText:
-    """Returns the text that takes a pattern longest, of the first `max_texts` (None: of all).
+    """Returns the text that takes a method of a pattern longest, among the first `max_texts` of `make_texts` (None: all).
 
-    timed: number of the slowest probes that are timed at LONG characters.
+    All are probed at PROBE characters, and the slowest, `timed_count` of them, are timed at LONG characters. A text that is
+    stopped while it is probed is returned at once. pair_count: as of `make_texts`.
     """
     probed = []
-    for text in make_texts(pattern, pairs)[:max_texts]:
+    for text in make_texts(pattern, pair_count)[:max_texts]:
         probe = measure_seconds(partial(apply_pattern, pattern, method, text.with_length(PROBE)), STOP_SECONDS)
         if probe >= STOP_SECONDS:
             return SlowestText(probe, math.inf, text)
         probed.append((probe, text))
     worst = SlowestText(0.0, 0.0, RepeatedText("", "a", ""))
-    for _, text in sorted(probed, key=lambda pair: -pair[0])[:timed]:
+    for _, text in sorted(probed, key=lambda pair: -pair[0])[:timed_count]:
         duration = measure_seconds(partial(apply_pattern, pattern, method, text.with_length(LONG)), 4 * STOP_SECONDS)
         if MAX_SECONDS / 2 < duration < 4 * STOP_SECONDS:
             duration = measure_seconds(

@@ -13,7 +13,10 @@ import pytest
 
 @contextlib.contextmanager
 def mount_small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """Mounts a disk of this size at a new folder while the context is active. Skips the test if that is not possible."""
+    """Creates a folder, mounts an empty disk of this size at it while the context is active, and yields the folder.
+
+    Skips the test if that is not possible.
+    """
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
@@ -25,7 +28,7 @@ def mount_small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
 
 
 def fill_disk(disk: Path) -> Path:
-    """Fills all the space that a disk has left with one file, and returns its path."""
+    """Fills the remaining space of a disk with one file, and returns the path of the file."""
     filler = disk / "filler"
     with filler.open("wb", buffering=0) as file:
         for size in (1 << 16, 1 << 10, 1):

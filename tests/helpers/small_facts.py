@@ -10,10 +10,11 @@ from medfact.facts import Fact
 from medfact.models import Completion, Prompt
 
 HEADS = 14
+"""Number of diseases."""
 
 
 def make_fact_rows(heads: int = HEADS) -> list[dict[str, str]]:
-    """Returns rows of facts: disease i has the symptoms sign i and sign i + 1 (the last one sign 0 again), and the drug i."""
+    """Returns three facts per disease as rows: disease i has the symptoms sign i and i + 1 (after the last, 0), and drug i."""
     rows = []
     for i in range(heads):
         head = f"disease{i:02}"
@@ -24,12 +25,12 @@ def make_fact_rows(heads: int = HEADS) -> list[dict[str, str]]:
 
 
 def make_facts(rows: Sequence[Mapping[str, str]]) -> tuple[Fact, ...]:
-    """Returns the facts of rows."""
+    """Converts rows to facts, with a field for each column."""
     return tuple(Fact(**row) for row in rows)
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
-    """Writes a CSV file of rows, and returns its path."""
+    """Writes rows, each column → value, as a CSV file with a header, and returns its path."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
@@ -39,11 +40,11 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
 
 @dataclass
 class StubModel:
-    """A model that replies by a rule and records its prompts."""
+    """Model that replies by a rule, and records its prompts."""
 
-    reply: Callable[[Prompt], str | Completion] = lambda prompt: "True"
-    chat: bool = False
-    prompts: list[Prompt] = field(default_factory=list)
+    reply: Callable[[Prompt], str | Completion] = lambda prompt: "True"  # the rule
+    chat: bool = False  # True if it takes messages
+    prompts: list[Prompt] = field(default_factory=list)  # all prompts so far, in order
     spec: str = "answerer"
 
     @property
@@ -59,5 +60,5 @@ class StubModel:
             yield index, Completion(reply) if isinstance(reply, str) else reply
 
     def load(self, spec: str, **placed: object) -> "StubModel":
-        """Returns this model, in place of `load_model`."""
+        """Returns this model for any arguments; a stand-in for `load_model`."""
         return self

@@ -26,20 +26,26 @@ TEXT = [
     "Symptoms of asthma do not include wheezing, is the statement above true or false? Please answer True or False. False",
     "Yes No True False Entailed Correct Wrong Contradicted",
 ]
+"""Sentences on which the tokenizer is trained."""
+
 CHAT = (
     "{% for m in messages %}<s>{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}"
     "{% if add_generation_prompt %}<s>assistant:{% endif %}"
 )
+"""Chat template."""
 
 
-def train_small_tokenizer(*, chat: bool = False, letters: bool = False) -> PreTrainedTokenizerFast:
-    """Trains a byte-level BPE tokenizer on three sentences. chat: with a chat template. letters: without merges."""
+def train_small_tokenizer(*, chat: bool = False, without_merges: bool = False) -> PreTrainedTokenizerFast:
+    """Trains a byte-level BPE tokenizer on three sentences.
+
+    chat: True for a chat template. without_merges: True for one token per byte.
+    """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=259 if letters else 420, special_tokens=["<s>", "</s>", "<pad>"], initial_alphabet=alphabet
+        vocab_size=259 if without_merges else 420, special_tokens=["<s>", "</s>", "<pad>"], initial_alphabet=alphabet
     )
     tokenizer.train_from_iterator(TEXT * 20, trainer)
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="<pad>")
@@ -55,10 +61,13 @@ def save_model(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokeni
     return folder
 
 
-def write_small_llama(folder: Path, *, chat: bool = False, seed: int = 0, context: int = 512, lean: float = 1.0) -> Path:
+def write_small_llama(
+    folder: Path, *, chat: bool = False, seed: int = 0, context: int = 512, answer_weight: float = 1.0
+) -> Path:
     """Writes a random Llama of about 60,000 parameters with its tokenizer to a folder, and returns the folder.
 
-    lean: factor of the output weights of True and False; above 1, more replies begin with them.
+    chat: True for a chat template. seed: of the weights. context: maximum number of tokens. answer_weight: factor of the
+    output weights of the tokens True and False; the larger it is, the more replies begin with them.
     """
     tokenizer = train_small_tokenizer(chat=chat)
     set_seed(seed)
@@ -79,7 +88,7 @@ def write_small_llama(folder: Path, *, chat: bool = False, seed: int = 0, contex
     )
     for token in range(len(tokenizer)):
         if tokenizer.decode([token]).strip().lower() in {"true", "false"}:
-            model.lm_head.weight.data[token] *= lean
+            model.lm_head.weight.data[token] *= answer_weight
     return save_model(folder, model, tokenizer)
 
 
@@ -100,7 +109,7 @@ ARCHITECTURES: dict[str, dict[str, object]] = {
     "gpt_neox": _COMMON,
     "mamba": {"hidden_size": 48, "num_hidden_layers": 2, "state_size": 8},
 }
-"""Architecture → settings of a very small causal model."""
+"""Architecture in transformers → configuration of a very small causal model."""
 
 ENCODER_DECODERS: dict[str, dict[str, object]] = {
     "t5": {"d_model": 48, "d_ff": 96, "num_layers": 2, "num_heads": 4, "d_kv": 12, "decoder_start_token_id": 0},
@@ -111,11 +120,12 @@ ENCODER_DECODERS: dict[str, dict[str, object]] = {
         "decoder_start_token_id": 0,
     },
 }
+"""Architecture in transformers → configuration of a very small encoder-decoder model."""
 
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Sets the number of PyTorch's threads while the context is active."""
+    """Sets the number of PyTorch's threads while the context is active, and restores it at the end."""
     previous = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -126,21 +136,23 @@ def torch_threads(count: int) -> Iterator[None]:
 
 def write_small_model(
     folder: Path,
-    kind: str,
+    architecture: str,
     *,
     bos: bool = False,
     padding_side: str = "left",
     chat: bool = False,
-    letters: bool = False,
-    change: Callable[[PreTrainedTokenizerFast], PreTrainedTokenizerFast] | None = None,
+    without_merges: bool = False,
+    change_tokenizer: Callable[[PreTrainedTokenizerFast], PreTrainedTokenizerFast] | None = None,
     **settings: object,
 ) -> Path:
     """Writes a random model of an architecture with its tokenizer to a folder, and returns the folder.
 
-    bos: True if the tokenizer begins every text with <s>. change: tokenizer → the one to use. settings: of the architecture.
+    architecture: its name in transformers, such as "llama". bos: True if the tokenizer begins every text with <s>. chat,
+    without_merges: as of `train_small_tokenizer`. change_tokenizer: trained tokenizer → the one to use. settings: of the
+    configuration, in addition to those of ARCHITECTURES or ENCODER_DECODERS.
     """
-    tokenizer = train_small_tokenizer(chat=chat, letters=letters)
-    tokenizer = change(tokenizer) if change else tokenizer
+    tokenizer = train_small_tokenizer(chat=chat, without_merges=without_merges)
+    tokenizer = change_tokenizer(tokenizer) if change_tokenizer else tokenizer
     if bos:
         tokenizer._tokenizer.post_processor = processors.TemplateProcessing(
             single="<s> $A", special_tokens=[("<s>", tokenizer.bos_token_id)]
@@ -149,13 +161,13 @@ def write_small_model(
     set_seed(0)
     tokens = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
     values = {
-        **(ARCHITECTURES | ENCODER_DECODERS).get(kind, {}),
+        **(ARCHITECTURES | ENCODER_DECODERS).get(architecture, {}),
         "vocab_size": len(tokenizer),
         "initializer_range": 0.3,
         **tokens,
         **settings,
     }
-    config = AutoConfig.for_model(kind, **values)
+    config = AutoConfig.for_model(architecture, **values)
     auto = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
     model = auto.from_config(config)
     return save_model(folder, model, tokenizer)
@@ -177,7 +189,10 @@ def write_image_text_model(folder: Path, *, chat: bool = False) -> Path:
 def write_inference_model(
     folder: Path, label: str, labels: tuple[str, ...] = ("contradiction", "neutral", "entailment")
 ) -> Path:
-    """Writes a small model for natural-language inference that gives every pair one label; returns the folder."""
+    """Writes a small model for natural-language inference to a folder, and returns the folder.
+
+    label: its output for every pair of texts. labels: all labels, in the order of its outputs.
+    """
     tokenizer = train_small_tokenizer()
     config = BertConfig(
         vocab_size=len(tokenizer), hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,

@@ -16,6 +16,7 @@ from medfact.spec import RunSpec
 from medfact.store import COMPLETE, Answer, Store
 
 IN_FLIGHT = 8
+"""Number of simultaneous calls of the service."""
 
 
 STATEMENTS = 432
@@ -23,18 +24,21 @@ STATEMENTS = 432
 
 
 def stored_answers(store: Store, run: str) -> dict[str, Answer]:
-    """Returns the id of each answered statement → its answer."""
+    """Returns statement id → stored answer, for the answered statements of a run."""
     return {item.statement.statement_id: item.answer for item in store.answers.asked(run) if item.answer is not None}
 
 
 def is_database_intact(url: str) -> bool:
-    """Returns True if the database file passes its integrity check."""
+    """Returns True if an SQLite file passes its integrity check. url: of the store, sqlite:///FILE."""
     with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///").partition("?")[0])) as connection:
         return connection.execute("pragma integrity_check").fetchone() == ("ok",)
 
 
 def assert_run_complete(store: Store, run: str, statements: int = STATEMENTS) -> None:
-    """Asserts that a run is complete, with one answer for each statement and no others, in an intact database."""
+    """Asserts that a run is complete, with exactly one answer for each statement, in an intact SQLite file.
+
+    statements: their expected number.
+    """
     assert store.run(run).state == COMPLETE
     assert len(store.answers.news(run).position) == statements
     assert len(stored_answers(store, run)) == statements
@@ -49,19 +53,19 @@ def service() -> Iterator[MockService]:
 
 
 def start_service_run(store: Store, facts: Path, service: MockService) -> str:
-    """Records a run of a service without an answer, and returns its id."""
+    """Creates a run of a service in the store, without executing it, and returns its id. facts: file of the facts."""
     settings = ServiceSettings(base_url=service.base_url, in_flight=IN_FLIGHT)
     return start(RunSpec(model="openai:gpt-4o", facts=str(facts), shots=0, service=settings), store)
 
 
 def has_answers(store: Store, run: str) -> bool:
-    """Returns True if a statement of a run has a stored answer."""
+    """Returns True if the store has at least one answer of a run."""
     return len(store.answers.news(run).position) > 0
 
 
 @contextlib.contextmanager
 def lock_database(store: Store) -> Iterator[None]:
-    """Holds an exclusive lock on the database while the context is active, as another program does that writes."""
+    """Locks the SQLite file of a store exclusively while the context is active, as another program does while it writes."""
     with contextlib.closing(sqlite3.connect(store.url.removeprefix("sqlite:///").partition("?")[0])) as connection:
         connection.execute("begin exclusive")
         yield

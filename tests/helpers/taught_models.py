@@ -1,6 +1,6 @@
-"""Small models that have learnt their replies in each language, and the expected results by plain forward passes.
+"""Small models that learn given replies in each language by heart, and their expected results by plain forward passes.
 
-The reference uses none of medfact's ways to find tokens: a token is its bytes in the tokenizer's file.
+The reference finds tokens without medfact: by the bytes that the tokenizer's file has for each.
 """
 
 from __future__ import annotations
@@ -36,29 +36,33 @@ LEARNING_RATE, MIN_PROBABILITY, MAX_STEPS = 0.01, 0.8, 600
 class Lesson:
     """A prompt and the reply that a model learns."""
 
-    code: str  # language
+    language: str  # code, such as "es"
     prompt: Prompt
     reply: str
-    answer: bool
-    is_usual: bool  # written as in a demonstration; the space before it matters only in English, where it may change the tokens
+    answer: bool  # that the reply means
+    is_usual: bool  # the reply is written as in a demonstration; in English, with a space before it
 
 
 def make_lessons() -> list[Lesson]:
-    """Returns lessons in each language: the answers of its demonstrations, with and without a space before, and other words."""
+    """Returns lessons in all languages, for True and for False.
+
+    The replies are the word of its demonstrations, with and without a space before it, and up to two other words.
+    """
     return [lesson for code in language_codes() for lesson in _lessons_in(code)]
 
 
 def make_few_lessons() -> list[Lesson]:
-    """Returns two lessons in each language: True with a space before it, and False, which has none except in English."""
+    """Returns two lessons in each language. Replies: True after a space; False without one, except in English."""
     return [
         lesson
         for lesson in make_lessons()
-        if lesson.is_usual and (lesson.answer or lesson.code == ENGLISH or not lesson.reply.startswith(" "))
+        if lesson.is_usual and (lesson.answer or lesson.language == ENGLISH or not lesson.reply.startswith(" "))
         if not lesson.answer or lesson.reply.startswith(" ")
     ]
 
 
 def _lessons_in(code: str) -> Iterable[Lesson]:
+    """Yields the lessons in a language, as `make_lessons` describes them."""
     question: QuestionFormat = FORMATS["paper"] if code == ENGLISH else load_language(code).asking.format
     probable = CHOICES if code == ENGLISH else load_language(code).asking.probable
     for answer, usual, words in zip((True, False), question.words, probable, strict=True):
@@ -70,7 +74,7 @@ def _lessons_in(code: str) -> Iterable[Lesson]:
 
 
 def write_taught_model(folder: Path, tokenizer: PreTrainedTokenizerBase, lessons: Sequence[Lesson]) -> Path:
-    """Trains a small Llama on lessons, writes it with its tokenizer to a folder, and returns the folder."""
+    """Trains a small Llama until it knows the lessons, writes it with its tokenizer to a folder, and returns the folder."""
     set_seed(0)
     end = tokenizer.eos_token_id
     common = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 1024}
@@ -96,7 +100,10 @@ def write_taught_model(folder: Path, tokenizer: PreTrainedTokenizerBase, lessons
 
 
 def _training_batch(tokenizer: PreTrainedTokenizerBase, lessons: Sequence[Lesson]) -> tuple[Any, Any]:
-    """Returns the tokens of prompts with their replies, and the label of each position. Shape: (lesson, token)."""
+    """Returns the token ids of prompts with their replies, and the label of each position: the next token, or IGNORED.
+
+    Both have shape (lesson, token).
+    """
     end = tokenizer.eos_token_id
     prompts = [list(tokenizer(lesson.prompt.content)["input_ids"]) for lesson in lessons]
     replies = [
@@ -120,13 +127,13 @@ class ExpectedResult:
     """Result of a plain forward pass."""
 
     text: str  # the whole reply
-    p_true: float
-    p_mass: float  # of both answers
+    p_true: float  # probability of True, divided by p_mass
+    p_mass: float  # sum of the probabilities of True and False
 
 
 @cache
 def _bytes_of_tokens(folder: Path) -> list[bytes]:
-    """Returns the bytes of each token in its tokenizer's file; none for a special one."""
+    """Returns, by token id, the bytes that each token stands for in the tokenizer's file; b"" for a special token."""
     tokenizer, _ = load_reference(folder)
     special, tokens = set(tokenizer.all_special_ids), tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     write = _byte_of_fallback if "<0x41>" in tokenizer.get_vocab() else _bytes_of_signs
@@ -134,6 +141,7 @@ def _bytes_of_tokens(folder: Path) -> list[bytes]:
 
 
 def _byte_of_fallback(text: str) -> bytes:
+    """Returns the bytes of a token of SentencePiece, in which "<0x41>" stands for a byte, and "▁" for a space."""
     return bytes([int(text[3:5], 16)]) if text.startswith("<0x") else text.replace("▁", " ").encode()
 
 
@@ -143,11 +151,12 @@ def _bytes_of_signs(text: str) -> bytes:
 
 
 _CODES = {sign: code for code, sign in bytes_to_unicode().items()}
+"""Character in the file of a byte-level tokenizer → its byte."""
 
 
 @cache
 def _tokens_by_word(folder: Path) -> dict[str, list[int]]:
-    """Returns each word, stripped and in lower case → the tokens that write it, except for parts of characters."""
+    """Returns word, stripped and in lower case → ids of the tokens that are this whole word."""
     words: dict[str, list[int]] = {}
     for token, written in enumerate(_bytes_of_tokens(folder)):
         words.setdefault(written.decode(errors="replace").strip().lower(), []).append(token)
@@ -155,13 +164,15 @@ def _tokens_by_word(folder: Path) -> dict[str, list[int]]:
 
 
 def expected_result(folder: Path, lesson: Lesson) -> ExpectedResult:
-    """Asserts that a model's greedy reply is that of the lesson; returns it with P(True) at the beginning of its word.
+    """Asserts that a model's greedy reply is that of the lesson; returns it with P(True), measured where its answer begins.
 
-    In English, if both answers of a demonstration are one token, the probability of a side is the sum over the tokens that are
-    one of its words. If not, it is the probability of all tokens of the demonstration's word. In another language it is the
-    sum over the tokens that are one of its words, plus the demonstration's word, unless the sum includes its first token.
+    P(True) is the share of True in the probabilities of both answers. The answer's word is that of the demonstrations.
 
-    If a token joins only one of the words with the space before it, P(True) is measured at the space.
+    - English, if both words are one token each: the answer's probability is the sum over all tokens that are a word for it.
+    - English otherwise: the probability of the whole word, the product over its tokens.
+    - Other languages: the sum, plus the probability of the whole word, unless the sum includes the word's first token.
+
+    If a token joins only one of the two words with the space before it, P(True) is measured at the space.
     """
     tokenizer, _ = load_reference(folder)
     prompt_tokens = tokenize_prompt(folder, lesson.prompt)
@@ -183,11 +194,11 @@ def expected_result(folder: Path, lesson: Lesson) -> ExpectedResult:
     if so_far and before == " " and (spaced[0] == so_far[0]) != (spaced[1] == so_far[0]):
         position, before, so_far, words = 0, "", [], [f" {word}" for word in words]
     sums = [float(at_each[position, side].sum()) for side in sides]
-    if lesson.code == ENGLISH and _are_single(*after):
+    if lesson.language == ENGLISH and _are_single(*after):
         return ExpectedResult(reply, sums[0] / sum(sums), sum(sums))
     cut = [_reply_tokens(folder, lesson.prompt, before, so_far, word) for word in words]
     true, false = (_product(folder, [*prompt_tokens, *so_far], word) for word in cut)
-    if lesson.code != ENGLISH:
+    if lesson.language != ENGLISH:
         true, false = (
             side_sum if word[0] in side else side_sum + word_probability
             for side_sum, word, side, word_probability in zip(sums, cut, sides, (true, false), strict=True)
@@ -196,7 +207,7 @@ def expected_result(folder: Path, lesson: Lesson) -> ExpectedResult:
 
 
 def _are_single(first: list[int], other: list[int]) -> bool:
-    """Returns True if two answers are one token each after their common beginning."""
+    """Returns True if two lists of token ids have one token each after their common beginning."""
     common = next(place for place, pair in enumerate(zip(first, other, strict=False)) if pair[0] != pair[1])
     return len(first) == len(other) == common + 1
 
@@ -216,13 +227,13 @@ def _probabilities(folder: Path, prompt_tokens: list[int], reply_tokens: list[in
 
 
 def _product(folder: Path, prompt_tokens: list[int], word: list[int]) -> float:
-    """Returns the probability that a text continues with a word, the product over its tokens."""
+    """Returns the probability that a text continues with a word: the product over its tokens. Both are token ids."""
     at_each = _probabilities(folder, prompt_tokens, word)
     return math.prod(float(at_each[place, token]) for place, token in enumerate(word))
 
 
 def _reply_tokens(folder: Path, prompt: Prompt, before: str, reply_tokens: list[int], word: str) -> list[int]:
-    """Returns the tokens of a word after a prompt and the beginning of a reply."""
+    """Returns the token ids of a word after a prompt and the beginning of a reply. before, reply_tokens: that beginning."""
     tokenizer, _ = load_reference(folder)
     return _tokens_of_word(
         tokenizer, f"{prompt.content}{before}", [*tokenizer(prompt.content)["input_ids"], *reply_tokens], word
@@ -230,7 +241,7 @@ def _reply_tokens(folder: Path, prompt: Prompt, before: str, reply_tokens: list[
 
 
 def _tokens_of_word(tokenizer: PreTrainedTokenizerBase, text: str, tokens: list[int], word: str) -> list[int]:
-    """Returns the tokens of a word after a text of these tokens.
+    """Returns the token ids of a word after a text. tokens: the token ids of the text.
 
     If a token would join it with the character before, as ".F" of Llama 3, it returns those of the word without the text.
     """

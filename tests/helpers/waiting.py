@@ -13,20 +13,20 @@ HANG_SECONDS = 600
 """A wait of this length means that the program hangs, even on a busy machine."""
 
 
-def wait_until(reached: Callable[[], bool], seconds: float = HANG_SECONDS) -> None:
-    """Polls a condition until it is true; asserts that this is within the time."""
+def wait_until(condition: Callable[[], bool], seconds: float = HANG_SECONDS) -> None:
+    """Polls a condition until it returns True; raises AssertionError after this number of seconds."""
     deadline = time.monotonic() + seconds
-    while not reached():
+    while not condition():
         assert time.monotonic() < deadline, "not reached"
         time.sleep(0.01)
 
 
-def wait_for_run(jobs: Jobs, run: str, reached: Callable[[Snapshot], bool], seconds: float = HANG_SECONDS) -> Snapshot:
-    """Polls the snapshot of a run until it meets a condition, and returns it; raises AssertionError at the timeout."""
+def wait_for_run(jobs: Jobs, run: str, condition: Callable[[Snapshot], bool], seconds: float = HANG_SECONDS) -> Snapshot:
+    """Polls the snapshot of a run until it meets a condition, and returns it; raises AssertionError after these seconds."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         snapshot = jobs.snapshot(run)
-        if snapshot is not None and reached(snapshot):
+        if snapshot is not None and condition(snapshot):
             return snapshot
         time.sleep(0.02)
     raise AssertionError(f"not reached: {jobs.snapshot(run)}")

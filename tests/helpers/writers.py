@@ -1,4 +1,4 @@
-"""Replies of good and bad writers to prompts, and sentences that a model drafts or a person types in the studio."""
+"""Replies of models that write sentences, and sentences that a model drafts or a person types in the studio."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ SYNONYMS = (
     ("performed to treat", "carried out to treat"),
     ("one of the conditions", "among the conditions"),
 )
+"""(text, its replacement) with the same meaning."""
 
 
 def parse_statement(prompt: str) -> str:
-    """Returns the statement of a prompt; empty without one."""
+    """Returns the statement that a prompt asks to change; "" if it has none."""
     return prompt.partition("Statement: ")[2].partition("\n")[0]
 
 
 def rephrase(prompt: str) -> str:
-    """Returns the statement of a prompt with a synonym, if one of SYNONYMS applies."""
+    """Returns the statement of a prompt, rephrased with the first of SYNONYMS that applies; unchanged if none does."""
     text = parse_statement(prompt)
     return next((text.replace(old, new) for old, new in SYNONYMS if old in text), text)
 
 
 def negate(text: str) -> str:
-    """Returns a statement with a "not", or without its "not"."""
+    """Negates a statement: removes its first " not", or inserts one after its first verb, such as "is" or "include"."""
     return text.replace(" not", "", 1) if " not" in text else re.sub(r" (is|are|include|affects?) ", r" \1 not ", text, count=1)
 
 
 def parse_triplet(prompt: str) -> str:
-    """Returns the triplet of a prompt; empty without one."""
+    """Returns the knowledge triplet that a prompt asks to put into words, with its parentheses; "" if it has none."""
     return prompt.partition("Knowledge triplet: ")[2]
 
 
-def write_lines(prompt: str, number: int) -> str:
-    """Returns this number of lines about the triplet of a prompt."""
-    return "\n".join(f"{parse_triplet(prompt).strip('()')} in words number {n}." for n in range(number))
+def write_lines(prompt: str, line_count: int) -> str:
+    """Returns a text of this number of lines, each a different sentence about the triplet of a prompt."""
+    return "\n".join(f"{parse_triplet(prompt).strip('()')} in words number {n}." for n in range(line_count))
 
 
 DRAFTED_SENTENCES = (
@@ -51,7 +52,7 @@ DRAFTED_SENTENCES = (
     "In patients at risk of [X], [Y] is not used to prevent it.",
     "[X] is not one of the conditions which [Y] is used to prevent in patients.",
 )
-"""Prototypes that a language model drafts."""
+"""Prototypes of a relation that a language model drafts, in the order of FORMS."""
 
 TYPED_SENTENCES = dict(
     zip(
@@ -72,3 +73,4 @@ TYPED_SENTENCES = dict(
 """Form → prototype that a person types in the studio."""
 
 RELATION = "is relieved by"
+"""Relation of TYPED_SENTENCES, which no pool has."""

@@ -149,7 +149,7 @@ def test_no_imported_run_leads_inside_when_it_is_resumed_or_repeated(visitor: Vi
     """Not with a typed key either. `test_strangers_runs.py` tries every field, the encoder's too."""
     with MockService() as service:
         spec = RunSpec(model="openai:m", limit=4, shots=0, service=ServiceSettings(base_url=service.base_url))
-        run = import_visitor_run(visitor, home, spec, tmp_path)
+        run = import_visitor_run(visitor, spec, tmp_path)
         before = open_store(home).run(run).finished_at
         visitor.resume(run, "sk-typed-0123456789")
         visitor.press_button("again", run=run)

@@ -217,7 +217,7 @@ def test_a_model_on_this_machine_is_asked_too(chat: bool, facts_file: Path, stor
 
 @pytest.mark.model
 def test_a_small_chat_model_gets_a_second_turn(facts_file: Path, tmp_path: Path, store: Store) -> None:
-    folder = write_small_llama(tmp_path / "llama", chat=True, lean=3.0, context=4096)
+    folder = write_small_llama(tmp_path / "llama", chat=True, answer_weight=3.0, context=4096)
     record, items = asked(RunSpec(f"hf:{folder}", facts=str(facts_file), limit=1, shots=0, stated=True), store)
     readable = [item.answer for item in items if item.answer and item.answer.answer is not None]
     assert readable

@@ -211,7 +211,7 @@ def test_a_run_under_pressure_that_is_killed_asks_no_push_twice(facts_file: Path
 def test_a_local_run_that_is_killed_again_and_again_ends_as_if_nothing_had_been(
     facts_file: Path, tmp_path: Path, store: Store
 ) -> None:
-    model = write_small_llama(tmp_path / "model", lean=20.0)
+    model = write_small_llama(tmp_path / "model", answer_weight=20.0)
     victim = Victim(tmp_path, store, ("--facts", facts_file, "--shots", 0, "--model", f"hf:{model}"))
     victim.killed(0.8 * victim.finish(), seed=2, times=8)
     undisturbed, *others = [run.run for run in store.runs()]
@@ -223,7 +223,7 @@ def test_a_local_run_that_is_killed_again_and_again_ends_as_if_nothing_had_been(
 
 def alike(one: Any, other: Any) -> bool:
     """Whether two records say the same, numbers but for what rounding does where a model computes in another order: with a
-    lean of 20, P(True) near ½ differed by 2e-5 where batches were cut otherwise.
+    weight of 20, P(True) near ½ differed by 2e-5 where batches were cut otherwise.
     """
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
@@ -590,7 +590,7 @@ def begun(store: Store, spec: RunSpec) -> str:
 def test_a_model_that_is_gone_can_come_back_and_one_that_has_changed_is_noted(
     facts_file: Path, tmp_path: Path, store: Store
 ) -> None:
-    folder = write_small_llama(tmp_path / "model", lean=20.0)
+    folder = write_small_llama(tmp_path / "model", answer_weight=20.0)
     run = start(RunSpec(model=f"hf:{folder}", facts=str(facts_file), shots=0), store)
     command = CommandProcess(tmp_path, "resume", run, "--db", store.url)
     wait_until(lambda: has_answers(store, run))
@@ -602,7 +602,7 @@ def test_a_model_that_is_gone_can_come_back_and_one_that_has_changed_is_noted(
     (said,) = [line for line in command.err.splitlines() if line.startswith("medfact:")]
     assert (store.run(run).state, store.run(run).reason) == (FAILED_RUN, said.removeprefix("medfact: "))
     assert stored_answers(store, run) == kept
-    write_small_llama(folder, lean=20.0, seed=1)
+    write_small_llama(folder, answer_weight=20.0, seed=1)
     goes_on(tmp_path, store, run)
     (note,) = store.run(run).notes
     assert note.startswith(f"The model changed while the run went on: some answers are of revision {first}")
@@ -613,7 +613,7 @@ def test_a_model_that_is_gone_can_come_back_and_one_that_has_changed_is_noted(
 @pytest.mark.model
 def test_a_run_that_goes_on_in_another_number_format_says_so(facts_file: Path, tmp_path: Path, store: Store) -> None:
     """As a run that a GPU began in bfloat16 and that a CPU ends in float32."""
-    folder = write_small_llama(tmp_path / "model", lean=20.0)
+    folder = write_small_llama(tmp_path / "model", answer_weight=20.0)
     run = begun(store, RunSpec(model=f"hf:{folder}", facts=str(facts_file), shots=0))
     record = store.run(run)
     list(answer(run, store))

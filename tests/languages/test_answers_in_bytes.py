@@ -45,7 +45,7 @@ def numbers(tokenizer: Any, word: list[int]) -> list[int]:
 
 def saying(word: list[int], folder: Path) -> Path:
     """A random model that says a word after "。", byte after byte: a byte is followed by that which its embedding points at."""
-    write_small_model(folder, "llama", change=in_bytes)
+    write_small_model(folder, "llama", change_tokenizer=in_bytes)
     tokenizer, model = load_reference(folder)
     chain = [*numbers(tokenizer, [LAST_OF_PROMPT, *word]), tokenizer.eos_token_id]
     with torch.no_grad():

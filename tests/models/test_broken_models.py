@@ -97,7 +97,7 @@ def test_models_that_are_asked_whole_too(kind: str, tmp_path: Path) -> None:
 
 def test_a_prompt_that_fails_takes_no_other_with_it(tmp_path: Path) -> None:
     """One word has no numbers. Prompts that are computed together with one that holds it are answered as they are alone."""
-    folder = write_small_llama(tmp_path / "model", context=2048, lean=1.8)
+    folder = write_small_llama(tmp_path / "model", context=2048, answer_weight=1.8)
     prompts = prompts_of()
     whole = completed(f"hf:{folder}", prompts)
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -244,7 +244,7 @@ def test_special_tokens_of_a_chat_template_too(template: str, tmp_path: Path) ->
 @pytest.mark.parametrize("name", ["pad_token", "eos_token", "unk_token", "additional_special_tokens"])
 def test_a_special_token_that_no_prompt_has_may_lie_beyond(name: str, tmp_path: Path) -> None:
     """As many who trained a model further have published it, or as transformers adds it to a GGUF file's."""
-    folder = write_small_llama(tmp_path / "model", context=2048, lean=1.8)
+    folder = write_small_llama(tmp_path / "model", context=2048, answer_weight=1.8)
     before = completed(f"hf:{folder}", prompts_of())
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.add_special_tokens({name: ["<more>"] if name.endswith("s") else "<more>"})

@@ -90,7 +90,7 @@ def test_an_answer_word_without_a_token_of_its_own_is_forced(vocabulary: str, ch
     where the reply says its answer, else right after the prompt.
     """
     change = without_true if vocabulary == "without True" else None
-    folder = write_small_model(tmp_path, "llama", chat=chat, letters=True, change=change)
+    folder = write_small_model(tmp_path, "llama", chat=chat, without_merges=True, change_tokenizer=change)
     tokenizer, _ = load_reference(folder)
     model = load_model(f"hf:{folder}")
 
@@ -108,7 +108,7 @@ def test_an_answer_word_without_a_token_of_its_own_is_forced(vocabulary: str, ch
         if read_at is not None:
             number = next(number for number, step in enumerate(steps) if len(step.so_far) > read_at)
             before = text[len(steps[number - 1].so_far) if number else 0 : read_at]
-        said = [step.number for step in steps[:number]]
+        said = [step.token_id for step in steps[:number]]
         true, false = (word_probability(folder, tokenize_prompt(folder, prompt), said, word) for word in answers(before))
         assert completion.p_true == pytest.approx(true / (true + false), abs=1e-4)
         assert completion.p_mass == pytest.approx(true + false, rel=1e-3)

@@ -115,7 +115,7 @@ def test_where_less_is_left_a_shorter_slice_is_asked_for(lender: Lender) -> None
 
 def test_what_a_quota_refuses_pauses_the_run_and_resume_asks_the_rest(lender: Lender, tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path / 'm.db'}")
-    run = start(RunSpec(model=f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}", limit=4, shots=0), store)
+    run = start(RunSpec(model=f"hf:{write_small_llama(tmp_path / 'model', answer_weight=4.0)}", limit=4, shots=0), store)
     from medfact.models import load_model
 
     models = ModelCache(lambda *spec, **options: in_slices(load_model(*spec, **options)))

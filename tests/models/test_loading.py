@@ -38,7 +38,7 @@ def refusal(spec: str, placement: Placement | None = None) -> str:
 
 
 def test_a_repository_is_fetched_once_and_loaded(hub: MockHub, tmp_path: Path) -> None:
-    hub.folders["lab/llama"] = write_small_llama(tmp_path / "llama", lean=4.0)
+    hub.folders["lab/llama"] = write_small_llama(tmp_path / "llama", answer_weight=4.0)
     (hub.folders["lab/llama"] / "README.md").write_text("not needed")
     told: list[str] = []
     model = load_model("hf:lab/llama", tell=told.append)

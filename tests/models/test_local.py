@@ -20,7 +20,7 @@ pytestmark = pytest.mark.model
 
 @pytest.fixture(scope="module", params=[False, True], ids=["plain", "chat"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_small_llama(tmp_path_factory.mktemp("model"), chat=request.param, lean=1.8)
+    return write_small_llama(tmp_path_factory.mktemp("model"), chat=request.param, answer_weight=1.8)
 
 
 def completed(model: Model, prompts: Sequence[Prompt]) -> list[Completion]:
@@ -87,7 +87,7 @@ def test_revision_changes_with_the_weights(tmp_path: Path) -> None:
 
 def test_half_the_memory_changes_nothing_but_the_speed(tmp_path: Path) -> None:
     """As much as the process has taken, and what 512 or 256 tokens take beside the weights."""
-    folder = write_small_llama(tmp_path, lean=1.8)
+    folder = write_small_llama(tmp_path, answer_weight=1.8)
     config = load_model(f"hf:{folder}").model.config
     prompts = [make_short_prompt(text, SHOTS, chat=False, reading="keyword") for text in STATEMENT_TREE]
     made = []
@@ -137,7 +137,7 @@ def test_a_prompt_longer_than_the_sliding_window_is_computed_whole(tmp_path: Pat
 @pytest.mark.parametrize("kind", ["t5", "bart"])
 def test_words_of_several_tokens_are_forced_in_a_decoder(kind: str, tmp_path: Path) -> None:
     """The tokenizer knows letters alone. `test_families.py` has a T5 whose words are tokens."""
-    folder = write_small_model(tmp_path, kind, letters=True)
+    folder = write_small_model(tmp_path, kind, without_merges=True)
     model = load_model(f"hf:{folder}")
     assert "computed whole" in model.info["notes"][0]
     tokenizer, plain = AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder)

@@ -68,7 +68,7 @@ def test_the_process_of_local_models_gives_way_to_the_page(jobs: Jobs) -> None:
 
 
 def test_a_local_model_stops_in_the_midst_and_goes_on_later(jobs: Jobs, tmp_path: Path) -> None:
-    model = f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}"
+    model = f"hf:{write_small_llama(tmp_path / 'model', answer_weight=4.0)}"
     run = start(RunSpec(model=model, limit=24, shots=0), jobs.store)
     jobs.submit(run)
     wait_for_run(jobs, run, lambda snapshot: snapshot.done > 0)
@@ -92,7 +92,7 @@ def test_a_second_run_finds_the_model_loaded_also_after_a_stop(
     first run by itself.
     """
     monkeypatch.setattr("medfact.runs.jobs.manager.STOP_SECONDS", 60.0)
-    folder = write_small_llama(tmp_path / "model", lean=4.0)
+    folder = write_small_llama(tmp_path / "model", answer_weight=4.0)
     first, second = (start(RunSpec(model=f"hf:{folder}", limit=limit, shots=0), jobs.store) for limit in (30, 2))
     jobs.submit(first)
     told = wait_for_run(jobs, first, lambda snapshot: snapshot.loading is not None)
@@ -136,7 +136,7 @@ def test_a_lent_gpu_is_used_in_slices(tmp_path: Path, jobs: Jobs, monkeypatch: p
     monkeypatch.setitem(sys.modules, "spaces", spaces)
     monkeypatch.setenv("SPACES_ZERO_GPU", "true")
     monkeypatch.setattr("medfact.models.local.zero_gpu.USED_SHARE", 1e-9)
-    run = start(RunSpec(model=f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}", limit=1, shots=0), jobs.store)
+    run = start(RunSpec(model=f"hf:{write_small_llama(tmp_path / 'model', answer_weight=4.0)}", limit=1, shots=0), jobs.store)
     jobs.submit(run)
     assert wait_for_run(jobs, run, ended).state == COMPLETE
     assert [prompts for _, prompts in asked if prompts] == [16 - n for n in range(16)]
@@ -146,7 +146,7 @@ def test_a_lent_gpu_is_used_in_slices(tmp_path: Path, jobs: Jobs, monkeypatch: p
 
 
 def test_death_of_the_local_process_fails_the_run_and_keeps_its_answers(jobs: Jobs, tmp_path: Path) -> None:
-    model = f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}"
+    model = f"hf:{write_small_llama(tmp_path / 'model', answer_weight=4.0)}"
     run = start(RunSpec(model=model, limit=24, shots=0), jobs.store)
     jobs.submit(run)
     wait_for_run(jobs, run, lambda snapshot: snapshot.done > 0)
@@ -169,7 +169,7 @@ def test_model_that_cannot_be_loaded_fails_with_one_sentence(jobs: Jobs, tmp_pat
 
 
 def test_stop_before_its_turn_asks_nothing(jobs: Jobs, tmp_path: Path) -> None:
-    model = f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}"
+    model = f"hf:{write_small_llama(tmp_path / 'model', answer_weight=4.0)}"
     first, second = (start(RunSpec(model=model, limit=20, shots=0), jobs.store) for _ in range(2))
     jobs.submit(first)
     jobs.submit(second)
@@ -191,7 +191,9 @@ def test_a_model_that_gives_no_sign_is_ended_and_the_next_run_asked(tmp_path: Pa
     jobs = Jobs(Store(f"sqlite:///{tmp_path / 'jobs.db'}"))
     try:
         endless = start(RunSpec(model=f"hf:{folder}", limit=2, shots=0), jobs.store)
-        next_one = start(RunSpec(model=f"hf:{write_small_llama(tmp_path / 'quick', lean=4.0)}", limit=2, shots=0), jobs.store)
+        next_one = start(
+            RunSpec(model=f"hf:{write_small_llama(tmp_path / 'quick', answer_weight=4.0)}", limit=2, shots=0), jobs.store
+        )
         jobs.submit(endless)
         jobs.submit(next_one)
         assert "gave no sign for minutes" in (wait_for_run(jobs, endless, ended).reason or "")
@@ -205,7 +207,9 @@ def test_another_program_stops_a_run(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'jobs.db'}"
     one, other = Jobs(Store(url)), Jobs(Store(url))
     try:
-        run = start(RunSpec(model=f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}", limit=200, shots=5), one.store)
+        run = start(
+            RunSpec(model=f"hf:{write_small_llama(tmp_path / 'model', answer_weight=4.0)}", limit=200, shots=5), one.store
+        )
         one.submit(run)
         wait_for_run(one, run, lambda snapshot: snapshot.done > 0)
         other.stop(run)

@@ -337,7 +337,7 @@ def test_a_run_without_pressure_reports_none(store: Store, facts: Path) -> None:
 def test_a_local_model_answers_alike_with_and_without_shared_beginnings(
     chat: bool, store: Store, facts: Path, tmp_path: Path
 ) -> None:
-    folder = write_small_llama(tmp_path / "llama", chat=chat, lean=3.0)
+    folder = write_small_llama(tmp_path / "llama", chat=chat, answer_weight=3.0)
     options: Any = {"placement": Placement(device="cpu", dtype="float32")}
     shared, alone = (load_model(f"hf:{folder}", **options) for _ in range(2))
     found = []

@@ -146,7 +146,7 @@ def test_a_difference_has_the_sign_of_its_headline(services: Services, two: str)
     turned = ",".join(reversed(two.split(",")))
     shown = text_of(part(fetch_fragments(services, run=turned, tab="statistics"), "tab"))
     assert "true unless denied less always says true +50.0 points" in shown
-    assert shown.count("does not mean that they are equal") == 1
+    assert shown.count("does not mean “equal”") == 1
 
 
 def test_diagnoses_have_a_clinicians_words(services: Services, two: str) -> None:
