@@ -104,11 +104,16 @@ def sometimes_unreadable(share: float, rule: AnswerRule) -> AnswerRule:
     return combined
 
 
-def confident(right: float, stated: float, number: int, positive: bool, variant: str, _: np.random.Generator) -> RuleAnswer:
-    """Answers consistently: right on a share `right` of every 20 facts, wrong on the others; `stated` is P(its answer)."""
-    is_right = number % 20 < round(20 * right)
+def confident(
+    accuracy: float, p_answer: float, number: int, positive: bool, variant: str, _: np.random.Generator
+) -> RuleAnswer:
+    """Takes the first facts of every 20 as they are, and the others for the opposite, in all their statements.
+
+    accuracy: share of facts that are taken as they are. p_answer: probability of each answer that is given.
+    """
+    is_right = number % 20 < round(20 * accuracy)
     answer = (positive if is_right else not positive) != is_negated(variant)
-    return answer, stated if answer else 1 - stated
+    return answer, p_answer if answer else 1 - p_answer
 
 
 def noisy(noise: float, rule: AnswerRule) -> AnswerRule:
