@@ -9,12 +9,11 @@ import json
 import ssl
 import tempfile
 import threading
-from http.server import BaseHTTPRequestHandler
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import trustme
-from loopback import LoopbackServer, WholeReplies
 
 
 class ProxiedCall(NamedTuple):
@@ -36,20 +35,22 @@ class InterceptingProxy:
         self._authority.cert_pem.write_to_path(str(self.certificate))
         self._contexts: dict[str, ssl.SSLContext] = {}
         self._lock = threading.Lock()
-        self._server = LoopbackServer(self._handler())
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
 
     def __enter__(self) -> InterceptingProxy:
-        self._server.__enter__()
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.__exit__()
+        self._server.shutdown()
+        self._server.server_close()
         self._folder.cleanup()
 
     @property
     def environment(self) -> dict[str, str]:
         """Environment variables with which a program uses the proxy."""
-        url = self._server.url
+        url = f"http://127.0.0.1:{self._server.server_address[1]}"
         unset = dict.fromkeys(("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"), "")
         return {**unset, "HTTPS_PROXY": url, "https_proxy": url, "SSL_CERT_FILE": str(self.certificate)}
 
@@ -64,7 +65,7 @@ class InterceptingProxy:
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         proxy = self
 
-        class ProxyHandler(WholeReplies, BaseHTTPRequestHandler):
+        class ProxyHandler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             host = ""
 
@@ -95,5 +96,8 @@ class InterceptingProxy:
             def finish(self) -> None:
                 super().finish()
                 self.connection.close()
+
+            def log_message(self, *_: object) -> None:
+                """Logs nothing."""
 
         return ProxyHandler

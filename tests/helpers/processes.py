@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import multiprocessing
 import os
 import signal
@@ -12,7 +11,6 @@ from contextlib import contextmanager
 from multiprocessing import forkserver
 from pathlib import Path
 
-import psutil
 import pytest
 
 from medfact.runs.jobs import Jobs
@@ -69,14 +67,6 @@ class CommandProcess:
         self._process.join(seconds)
         assert self.code is not None, f"still running after {seconds} s: {self.err}"
         return self
-
-    def processor_seconds(self) -> float:
-        """Processor time of the process so far; infinite if it has ended."""
-        try:
-            times = psutil.Process(self._process.pid).cpu_times()
-        except psutil.NoSuchProcess:
-            return math.inf
-        return times.user + times.system if self.code is None else math.inf
 
     def kill(self) -> bool:
         """Sends SIGKILL; returns True if the process ran until then."""

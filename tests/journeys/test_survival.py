@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import random
 import re
@@ -62,6 +61,7 @@ from medfact.store.workers import is_alive, myself
 pytestmark = pytest.mark.usefixtures("quick_workers")
 
 ROOT = Path(__file__).parents[2]
+KILLS = 20
 
 
 def figures(store: Store, run: str) -> dict[str, Any]:
@@ -93,32 +93,37 @@ class Victim:
         what = ("run", *self.arguments) if run is None else ("resume", run)
         return CommandProcess(self.place, *what, "--db", self.store.url)
 
-    def finish(self) -> float:
-        """Lets a process end by itself; returns how much processor time it took, but for its last moments."""
-        command, seconds = self.begin(), 0.0
-        while (now := command.processor_seconds()) < math.inf:
-            seconds = now
-            time.sleep(0.01)
-        assert command.wait().code == 0, command.err
-        return seconds
+    def finish(self) -> None:
+        command = self.begin().wait()
+        assert command.code == 0, command.err
 
-    def killed(self, seconds: float, seed: int, times: int) -> None:
-        """Kills so many processes, each at a random moment within its first seconds of processor time, which pass however
-        busy the machine is; what had been answered is kept each time.
+    def killed(self, seconds: float, seed: int, times: int = KILLS) -> int:
+        """Kills so many processes, each at a random moment of its life; what had been answered is kept each time.
+
+        One that was killed before it had recorded its run lets the next live longer: the machine may be slower than it was.
         """
         moments, kills = random.Random(seed), 0
         while kills < times:
-            run = self.broken_off()
+            run, runs = self.broken_off(), len(self.store.runs())
             before = stored_answers(self.store, run) if run else {}
-            command, moment = self.begin(), moments.uniform(0, seconds)
-            wait_until(lambda command=command, moment=moment: command.processor_seconds() >= moment)
+            command = self.begin()
+            time.sleep(moments.uniform(0, seconds))
             kills += command.kill()
+            if run is None and len(self.store.runs()) == runs:
+                seconds *= 1.25
             if run:
                 assert self.store.run(run).state in {INTERRUPTED, COMPLETE}
                 assert before.items() <= stored_answers(self.store, run).items()
             self.after()
         while self.broken_off():
             self.finish()
+        return kills
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    begun = time.monotonic()
+    work()
+    return time.monotonic() - begun
 
 
 def test_a_run_at_a_service_that_is_killed_again_and_again_ends_as_if_nothing_had_been(
@@ -128,9 +133,9 @@ def test_a_run_at_a_service_that_is_killed_again_and_again_ends_as_if_nothing_ha
         calls = Calls(service, store)
         at = ("--model", "openai:gpt-4o", "--base-url", service.base_url, "--in-flight", IN_FLIGHT)
         victim = Victim(tmp_path, store, ("--facts", facts_file, "--shots", 0, *at), calls.check)
-        seconds = victim.finish()
+        seconds = seconds_of(victim.finish)
         calls.check()
-        victim.killed(0.6 * seconds, seed=1, times=20)
+        victim.killed(0.5 * seconds, seed=1)
     undisturbed, *others = [run.run for run in store.runs()]
     assert others
     for run in (undisturbed, *others):
@@ -200,7 +205,7 @@ def test_a_run_under_pressure_that_is_killed_asks_no_push_twice(facts_file: Path
             assert len(set(said) - kept[run]) <= pushed_at_once
 
         victim = Victim(tmp_path, store, ("--facts", facts_file, "--shots", 0, *at), check)
-        victim.killed(2.0, seed=3, times=8)
+        assert victim.killed(2.0, seed=3, times=8) == 8
         check()
     (run,) = [one.run for one in store.runs()][-1:]
     assert_run_complete(store, run)
@@ -213,7 +218,7 @@ def test_a_local_run_that_is_killed_again_and_again_ends_as_if_nothing_had_been(
 ) -> None:
     model = write_small_llama(tmp_path / "model", answer_weight=20.0)
     victim = Victim(tmp_path, store, ("--facts", facts_file, "--shots", 0, "--model", f"hf:{model}"))
-    victim.killed(0.8 * victim.finish(), seed=2, times=8)
+    victim.killed(0.5 * seconds_of(victim.finish), seed=2, times=8)
     undisturbed, *others = [run.run for run in store.runs()]
     assert others
     for run in (undisturbed, *others):
