@@ -127,12 +127,14 @@ def demonstration_database() -> Path:
 
 
 @contextmanager
-def serve_app(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]:
+def serve_app(home: Path, folder: Path | None = None, *, is_new: bool = False, **more: str) -> Iterator[str]:
     """Runs the app in a process while the context is active, and yields its URL.
 
-    A new database begins with the demonstration's answers. folder: its working directory. more: environment variables.
+    A database that it lacks begins with the demonstration's answers, unless the app is new: then it creates its own.
+
+    folder: its working directory. more: environment variables.
     """
-    if not (home / "medfact.db").exists() and more.keys().isdisjoint(("MEDFACT_DATABASE_URL", "MEDFACT_BUCKET")):
+    if not is_new and not (home / "medfact.db").exists() and more.keys().isdisjoint(("MEDFACT_DATABASE_URL", "MEDFACT_BUCKET")):
         shutil.copy(demonstration_database(), home / "medfact.db")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

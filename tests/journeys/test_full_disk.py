@@ -149,7 +149,7 @@ def others_may(path: Path) -> int:
 def test_nobody_else_on_the_machine_reads_what_is_kept(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    with serve_app(home) as url, Visitor(url) as visitor:
+    with serve_app(home, is_new=True) as url, Visitor(url) as visitor:
         path = visitor.upload("facts.csv", TABLE)
         (run,) = visitor.evaluate("baseline:random", source={"facts": path, "columns": []})
         wait_for_run_end(home, run)
