@@ -181,7 +181,6 @@ def _pattern_building_calls(folder: Path) -> Iterator[Callable[[], Any]]:
     yield lambda: [sources.source_at(name, "PMID:1 HP:1") for name in sources.KINDS]
     yield lambda: sources.links_of(SimpleNamespace(head_id="D1", tail_id="", source_id=None))
     yield lambda: _import_file("medfact/models/services/refusals.py")._status_of(["unknown"])
-    yield lambda: _import_file("medfact/results/methods.py")._field("", "title")
     umls = _import_file("medfact/datasets/umls.py")
     folder.joinpath("MRREL.RRF").write_bytes(b"")
     yield lambda: umls._links(folder / "MRREL.RRF", ["may_treat", "x" * 300], (), umls.Problems())
