@@ -12,6 +12,7 @@
   const TELLING_MS = 50;
 
   const parts = new Map(); // name → <mf-part>, once it is on the page
+  let tabs = []; // the tabs with work for this visitor, from the last answer: the navigation may come after it
   const html = new Map(); // name → the fragment that came last
   let shown = "", shownIn = null, shownAt = 0; // what is judged now, in which form, and since when
   let chosenSince = new Set(); // names of what was chosen while the answer that is being placed was on its way
@@ -167,6 +168,8 @@
     if (wanted && wanted.dataset.focus !== first) wanted.focus({ preventScroll: true });
   };
 
+  const showTabs = () => document.querySelectorAll("[data-work]").forEach((tab) => (tab.hidden = !tabs.includes(tab.dataset.work)));
+
   customElements.define(
     "mf-part",
     class extends HTMLElement {
@@ -174,6 +177,7 @@
         parts.set(this.getAttribute("name"), this);
         showColours(remembered(COLOURS));
         showKeys(this);
+        showTabs();
         place(this.getAttribute("name"));
       }
     },
@@ -256,7 +260,8 @@
     }
     chosenSince.clear();
     if (answer.title) document.title = answer.title;
-    for (const tab of document.querySelectorAll("[data-work]")) tab.hidden = !answer.tabs.includes(tab.dataset.work);
+    tabs = answer.tabs;
+    showTabs();
     const moved = stop !== undefined && !same(answer.stop, stop) && !returning && !(searching && window.history.state?.searching); // the back button leads to where one was
     const still = answer.query === window.location.search && same(answer.stop, window.history.state?.medfact);
     [stop, returning] = [answer.stop, false];

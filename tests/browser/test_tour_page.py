@@ -106,7 +106,7 @@ def test_two_models_are_asked_live_and_their_card_can_be_posted(
     expect(opened).to_have_url(re.compile(r"step=6&pair=[0-9a-f]{32},[0-9a-f]{32}$"))
     assert opened.evaluate("[...document.querySelectorAll('.mf-posted img')].every((one) => one.alt.length > 100)")
     expect(opened.locator(".mf-scores tbody tr")).to_have_count(2)
-    expect(opened.locator(".mf-tour-told")).to_contain_text("of 80 facts that both answered")
+    expect(opened.locator(".mf-tour-told")).to_contain_text("over 80 facts that both answered")
     words = card.get_attribute("alt") or ""
     assert (opened.locator(".mf-tour-told").text_content() or "") in words
     assert "Not a measure of clinical competence." in words
