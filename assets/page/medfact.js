@@ -6,13 +6,10 @@
   const inside = window.location.pathname.startsWith(PREFIX) ? window.location.pathname.slice(PREFIX.length) : window.location.pathname;
   const PAGE = inside.split("/").filter(Boolean).at(-1) || "home";
   const KEYS_OFF = "medfact-keys-off", COLOURS = "medfact-colours";
-  const TIMEOUT_MS = 30_000;
-  const RETRY_MS = [1000, 2000, 5000]; // the last one repeats
-  const TYPING_MS = 200;
-  const TELLING_MS = 50;
+  const TIMEOUT_MS = 30_000, TYPING_MS = 200, TELLING_MS = 50, RETRY_MS = [1000, 2000, 5000]; // the last one repeats
+  let tabs = []; // those with work for this visitor, from the last answer: the navigation may come after it
 
   const parts = new Map(); // name → <mf-part>, once it is on the page
-  let tabs = []; // the tabs with work for this visitor, from the last answer: the navigation may come after it
   const html = new Map(); // name → the fragment that came last
   let shown = "", shownIn = null, shownAt = 0; // what is judged now, in which form, and since when
   let chosenSince = new Set(); // names of what was chosen while the answer that is being placed was on its way
@@ -168,8 +165,7 @@
     if (wanted && wanted.dataset.focus !== first) wanted.focus({ preventScroll: true });
   };
 
-  const showTabs = () => document.querySelectorAll("[data-work]").forEach((tab) => (tab.hidden = !tabs.includes(tab.dataset.work)));
-
+  const showTabs = (named) => document.querySelectorAll("[data-work]").forEach((tab) => (tab.hidden = !named.includes(tab.dataset.work)));
   customElements.define(
     "mf-part",
     class extends HTMLElement {
@@ -177,7 +173,7 @@
         parts.set(this.getAttribute("name"), this);
         showColours(remembered(COLOURS));
         showKeys(this);
-        showTabs();
+        showTabs(tabs);
         place(this.getAttribute("name"));
       }
     },
@@ -260,8 +256,7 @@
     }
     chosenSince.clear();
     if (answer.title) document.title = answer.title;
-    tabs = answer.tabs;
-    showTabs();
+    showTabs((tabs = answer.tabs));
     const moved = stop !== undefined && !same(answer.stop, stop) && !returning && !(searching && window.history.state?.searching); // the back button leads to where one was
     const still = answer.query === window.location.search && same(answer.stop, window.history.state?.medfact);
     [stop, returning] = [answer.stop, false];
